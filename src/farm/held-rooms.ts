@@ -11,6 +11,8 @@ const ATTEMPTS = 200;
 const PAUSE_MS = 50;
 /** The most requests that share one claim. */
 const MOST_SHARING = 64;
+/** A request that waits for its project so long gives the right back: others need it. */
+const LONGEST_MS = 5000;
 /** A claim that was shared by so many is given back for so long: others ask more often. */
 const YIELD_MS = 2 * PAUSE_MS;
 
@@ -36,9 +38,10 @@ export class HeldRooms {
 
   /**
    * Waits for the right to give out room on the host, and holds it until what is returned is called, once. What all servers have
-   * given out there is known here then. Refuses (503) when other servers have it for long.
+   * given out there is known here then. `late` is called when it was held for long. Refuses (503) when other servers have it for
+   * long.
    */
-  async enter(host: string): Promise<() => void> {
+  async enter(host: string, late: () => void): Promise<() => void> {
     for (;;) {
       const shared = this.#claims.get(host) ?? this.#begin(host);
       if (shared.joined >= MOST_SHARING) {
@@ -47,7 +50,9 @@ export class HeldRooms {
       }
       shared.joined++;
       shared.users++;
+      let callOff = (): void => undefined;
       const leave = (): void => {
+        callOff();
         shared.users--;
         if (shared.users === 0) void this.#finish(host, shared);
       };
@@ -57,6 +62,11 @@ export class HeldRooms {
         leave();
         throw error;
       }
+      callOff = this.#clock.after(LONGEST_MS, () => {
+        // Nobody joins any more.
+        shared.joined = MOST_SHARING;
+        late();
+      });
       return leave;
     }
   }

@@ -29,7 +29,7 @@ export interface FollowedGiven {
 interface PlacementsOptions {
   /** The name of this server. */
   readonly own: string;
-  readonly rooms: { enter(host: string): Promise<() => void> };
+  readonly rooms: { enter(host: string, late: () => void): Promise<() => void> };
   readonly followed: () => Iterable<FollowedGiven>;
   readonly projects: ReadonlyMap<string, Pick<Project, 'given'>>;
   readonly computes: {
@@ -97,20 +97,22 @@ export class Placements implements NodePlacing {
     make: (room: Reservation) => Promise<Result>,
   ): Promise<{ readonly made: Result } | undefined> {
     const { host } = chosen;
-    const leave = await this.#options.rooms.enter(host);
+    let room: Reservation | undefined;
+    const leave = await this.#options.rooms.enter(host, () => room?.end());
     const now = { ...chosen, given: this.#givenOn(host) };
     if (lackOf({ ...needs, load }, now, []) !== undefined) {
       leave();
       return undefined;
     }
     this.#reserve(host, load, 1);
-    const room = new Reservation(() => {
+    const reserved = new Reservation(() => {
       this.#reserve(host, load, -1);
     }, leave);
     try {
-      return { made: await make(room) };
+      room = reserved;
+      return { made: await make(reserved) };
     } finally {
-      room.end();
+      reserved.end();
     }
   }
 
@@ -209,7 +211,9 @@ class Reservation {
     this.#leave = leave;
   }
 
+  /** Refuses (503) room that was given back, because the project let it wait for long. */
   taken(transaction: Transaction): void {
+    if (!this.#isHeld) throw refusals.roomHeld();
     this.#isTaken = true;
     this.#stopCounting();
     transaction.onStored(() => {

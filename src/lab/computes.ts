@@ -190,6 +190,11 @@ export class Computes {
     });
   }
 
+  /** Whether another compute on record is this server. */
+  isSelf(id: string): boolean {
+    return this.#connections.reachOf(id).isSelf;
+  }
+
   /** Whether a compute takes no new nodes. */
   isDrained(id: string): boolean {
     return this.#others.get(id)?.isDrained === true;

@@ -98,10 +98,11 @@ export class Controller {
       quotas: options.quotas,
       symbolSize: (symbol) => this.symbols.nodeSize(symbol),
       checkCompute: (id, request) => {
-        this.computes.checkReached(id, request);
+        if (!context.isHere(id)) this.computes.checkReached(id, request);
         if (this.computes.isDrained(id)) throw refusals.computeDrained(this.computes.nameOf(id));
       },
       hasCompute: (id) => id === LOCAL_COMPUTE || this.computes.has(id),
+      isHere: (id) => id === LOCAL_COMPUTE || (this.server !== undefined && this.computes.isSelf(id)),
       beginRun: (projectId, right) => this.#beginRun(projectId, right),
     };
     this.projects = new Projects({

@@ -83,8 +83,9 @@ export class ComputeProjects {
    * Lets a project of the controller run here. The controller has made its folder. This must not wait for work on
    * folders: that may itself wait until the project is open.
    */
-  async adopt(id: string, name: string): Promise<void> {
+  async adopt(id: string, name: string, endsOthers: boolean): Promise<void> {
     while (this.#closing.has(id)) await this.#closing.get(id);
+    if (endsOthers && this.#entries.has(id)) await this.close(id);
     if (this.#entries.has(id)) return;
     this.#add({ id, name, variables: null }, this.#folders.usualFolder(id), () => Promise.resolve());
   }

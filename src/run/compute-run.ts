@@ -67,7 +67,7 @@ export class ComputeRun implements Omit<LabRun, 'checkMade' | 'giveInputs'> {
   #isEnded = false;
 
   constructor(
-    id: string,
+    { id, isShared }: { readonly id: string; readonly isShared: boolean },
     projects: ComputeProjects,
     services: Pick<ComputeServices, 'files' | 'filterPlans' | 'log' | 'programs' | 'remember' | 'running'>,
     ownerOf: (projectId: string) => RunOwner | undefined,
@@ -81,7 +81,7 @@ export class ComputeRun implements Omit<LabRun, 'checkMade' | 'giveInputs'> {
       services.filterPlans,
       (message) => ownerOf(id)?.warn(message),
     );
-    this.#follow('The project', () => projects.adopt(id, ownerOf(id)?.name ?? id));
+    this.#follow('The project', () => projects.adopt(id, ownerOf(id)?.name ?? id, isShared));
   }
 
   nodeStored(node: StoredNode): void {

@@ -18,6 +18,7 @@ import type { Claims, DiskQuotas } from '../lab/quotas/quotas.js';
 import type { Remember } from '../lab/history-event.js';
 import type { LicenseSettings } from '../lab/iou-license.js';
 import type { ComputeHost } from '../lab/other-computes.js';
+import type { Project } from '../lab/projects/project.js';
 import type { Projects } from '../lab/projects/projects.js';
 import type { ComputeProject } from './compute-project.js';
 import { ComputeProjects } from './compute-projects.js';
@@ -267,9 +268,10 @@ export class LocalCompute {
     };
   }
 
-  /** Runs a project that the controller has opened. */
-  beginRun(projectId: string): ComputeRun {
-    const run = new ComputeRun(projectId, this.projects, this.#services, (id) => this.folders.ownerOf(id));
+  /** Runs a project that the controller has opened. In a farm, all that ran here of it for another owner ends first. */
+  beginRun(projectId: string, isShared: boolean): ComputeRun {
+    const ownerOf = (id: string): Project | undefined => this.folders.ownerOf(id);
+    const run = new ComputeRun({ id: projectId, isShared }, this.projects, this.#services, ownerOf);
     this.#runs.set(projectId, run);
     run.listen({
       ending: () => {

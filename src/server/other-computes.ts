@@ -11,6 +11,7 @@ import type { Config } from './config.js';
 import type { ServerStore } from './server-store.js';
 
 interface OtherComputesOptions {
+  readonly store: ServerStore;
   readonly controller: Controller;
   readonly compute: LocalCompute;
   readonly config: Config;
@@ -20,6 +21,7 @@ interface OtherComputesOptions {
 
 /** Call it before the controller starts. */
 export function otherComputes({
+  store: { member },
   controller,
   compute,
   config,
@@ -29,7 +31,10 @@ export function otherComputes({
   const { computes } = controller;
   const { gns3Version } = config;
   const { probes, reach } = compute;
-  const others = new RemoteComputes({ computes, probes, reach, gns3Version, now, log });
+  const others = new RemoteComputes({
+    ...{ computes, probes, reach, gns3Version, now, log },
+    ownAddress: () => member?.place.address,
+  });
   computes.connectBy(others);
   return others;
 }

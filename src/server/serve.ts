@@ -238,7 +238,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     () => live.config.captureKeepDays,
     log,
   );
-  const others = otherComputes({ controller, compute, config, log, now: () => Date.now() });
+  const others = otherComputes({ store, controller, compute, config, log, now: () => Date.now() });
   await running.start();
   // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);

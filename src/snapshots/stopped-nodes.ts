@@ -1,7 +1,7 @@
 /** Nodes that forbid a snapshot, a copy or an export of their project. */
 import { refusals, shortList } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
-import { LOCAL_COMPUTE, type StoredNode } from '../lab/gns3-file/topology-schema.js';
+import type { StoredNode } from '../lab/gns3-file/topology-schema.js';
 import { kindOfType } from '../lab/kinds/node-kinds.js';
 
 /** Refuses (409) a project with a running node that may write to files. */
@@ -11,7 +11,7 @@ export function checkStopped(project: Pick<Project, 'isOpen' | 'topology'>): voi
   const { topology } = project;
   const away = [...topology.nodes.values()].filter(
     (node) =>
-      node.compute_id !== LOCAL_COMPUTE &&
+      !topology.context.isHere(node.compute_id) &&
       topology.kindOf(node) !== undefined &&
       !kindOfType(node.node_type).alwaysRuns,
   );

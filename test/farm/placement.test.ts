@@ -8,6 +8,7 @@ import { EtcdCluster, missingEtcd } from '../support/etcd.js';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { ownConsolePorts, startServer } from '../support/server-process.js';
+import { missingVpcs } from '../support/vpcs.js';
 
 const SERIES = 2000;
 
@@ -215,4 +216,37 @@ void t.test('two servers give out the memory of two hosts', { skip: missingEtcd(
     t.match(await clients[0].post('/v2/computes/nowhere/drain', { on: true }), { status: 404 });
     t.match(await clients[0].get('/v2/computes/nowhere/drain'), { status: 404 });
   });
+
+  await t.test(
+    'the next owner of a lab runs what was on its own host',
+    { skip: missingVpcs() },
+    async (t) => {
+      const made = await clients[0].expect(201, 'POST', '/v2/projects', {
+        name: 'handed over',
+        auto_close: false,
+      });
+      const path = `/v2/projects/${String(made['project_id'])}`;
+      const pc = (name: string, compute_id: string) =>
+        clients[0].expect(201, 'POST', `${path}/nodes`, { name, node_type: 'vpcs', compute_id });
+      const ids = [await pc('far', 'host1'), await pc('near', 'local')].map((node) =>
+        String(node['node_id']),
+      );
+      const ends = ids.map((node_id) => ({ node_id, adapter_number: 0, port_number: 0 }));
+      const link = await clients[0].expect(201, 'POST', `${path}/links`, { nodes: ends });
+      for (const id of ids) await clients[0].expect(200, 'POST', `${path}/nodes/${id}/start`);
+      t.equal(await servers[0].stop(), 0);
+      await eventually('the lab is here', async () => {
+        return (await clients[1].get(`${path}/nodes`)).status === 200 || undefined;
+      });
+      for (const id of ids) {
+        const started = await clients[1].expect(200, 'POST', `${path}/nodes/${id}/start`);
+        t.match(started, { status: 'started', console: Number });
+      }
+      const states = await clients[1].expect(200, 'GET', `${path}/run`);
+      t.match(states, {
+        nodes: Object.fromEntries(ids.map((id) => [id, { state: 'running' }])),
+        links: { [String(link['link_id'])]: { state: 'running' } },
+      });
+    },
+  );
 });

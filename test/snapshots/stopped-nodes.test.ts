@@ -21,7 +21,7 @@ function project(
   status: NodeStatus,
 ): Parameters<typeof checkStopped>[0] {
   const nodes = types.map((node_type, index) => [String(index), storedNodeOf(index, { node_type })] as const);
-  const topology = { nodes: new Map(nodes), statusOf: () => status };
+  const topology = { nodes: new Map(nodes), statusOf: () => status, context: { isHere: () => true } };
   return { isOpen: true, topology: topology as unknown as Topology };
 }
 

@@ -46,7 +46,7 @@ export function farmRuns(
   return (projectId, right) =>
     new FarmRun({
       ...{ projectId, right, computes },
-      local: here.beginRun(projectId),
+      local: here.beginRun(projectId, right.isShared),
       ownerOf: () => all.get(projectId),
     });
 }
@@ -97,8 +97,9 @@ class FarmRun implements LabRun {
   }
 
   nodeStored(node: StoredNode): void {
-    const { node_id: id, compute_id: computeId } = node;
-    this.#nodes.set(id, node);
+    const { node_id: id } = node;
+    const computeId = this.#computeOf(node);
+    this.#nodes.set(id, { ...node, compute_id: computeId });
     if (computeId === LOCAL_COMPUTE) {
       this.#local.nodeStored(node);
       return;
@@ -111,19 +112,21 @@ class FarmRun implements LabRun {
   }
 
   nodeRemoved(node: StoredNode): void {
+    const computeId = this.#computeOf(node);
     this.#nodes.delete(node.node_id);
-    if (node.compute_id === LOCAL_COMPUTE) this.#local.nodeRemoved(node);
-    else this.#parts.get(node.compute_id)?.nodeRemoved(node);
+    if (computeId === LOCAL_COMPUTE) this.#local.nodeRemoved(node);
+    else this.#parts.get(computeId)?.nodeRemoved(node);
   }
 
   stateOf(node: StoredNode): NodeState {
-    if (node.compute_id === LOCAL_COMPUTE) return this.#local.stateOf(node);
-    return this.#part(node.compute_id).stateOf(node);
+    const computeId = this.#computeOf(node);
+    return computeId === LOCAL_COMPUTE ? this.#local.stateOf(node) : this.#part(computeId).stateOf(node);
   }
 
   nodeReport(node: StoredNode): RunReport {
-    if (node.compute_id === LOCAL_COMPUTE) return this.#local.nodeReport(node);
-    return this.#part(node.compute_id).nodeReport(node.node_id);
+    const computeId = this.#computeOf(node);
+    if (computeId === LOCAL_COMPUTE) return this.#local.nodeReport(node);
+    return this.#part(computeId).nodeReport(node.node_id);
   }
 
   linkReport(link: StoredLink): RunReport {
@@ -139,7 +142,7 @@ class FarmRun implements LabRun {
   }
 
   checkAble(type: string, computeId: string): Promise<void> {
-    if (computeId === LOCAL_COMPUTE) return this.#local.checkAble(type);
+    if (this.#isHere(computeId)) return this.#local.checkAble(type);
     const { computes } = this.#options;
     const { isConnected, nodeTypes } = computes.reachOf(computeId);
     const name = computes.recordOf(computeId)?.name ?? computeId;
@@ -159,14 +162,16 @@ class FarmRun implements LabRun {
   }
 
   async hostInterfaces(computeId: string): Promise<readonly CloudInterface[]> {
-    if (computeId === LOCAL_COMPUTE) return this.#local.hostInterfaces();
+    if (this.#isHere(computeId)) return this.#local.hostInterfaces();
     const found = await this.#options.computes.ask(computeId, { method: 'GET', path: '/network/interfaces' });
     return interfaces.parse(found);
   }
 
   act(node: StoredNode, action: NodeAction): Promise<void> {
-    if (node.compute_id === LOCAL_COMPUTE) return this.#local.act(node, action);
-    return this.#part(node.compute_id).act(node, action);
+    const computeId = this.#computeOf(node);
+    return computeId === LOCAL_COMPUTE
+      ? this.#local.act(node, action)
+      : this.#part(computeId).act(node, action);
   }
 
   planHold(): Promise<HoldPlan> {
@@ -296,6 +301,18 @@ class FarmRun implements LabRun {
     });
     this.#parts.set(computeId, part);
     return part;
+  }
+
+  /** The compute of a node, by the id that this server has for itself. A node stays where it was taken in. */
+  #computeOf({ node_id: id, compute_id: computeId }: StoredNode): string {
+    const known = this.#nodes.get(id)?.compute_id;
+    return known ?? (this.#isHere(computeId) ? LOCAL_COMPUTE : computeId);
+  }
+
+  /** Whether the compute is this server. In a farm it may be on record for the others, and have nodes from their times. */
+  #isHere(computeId: string): boolean {
+    if (computeId === LOCAL_COMPUTE) return true;
+    return this.#options.right.isShared && this.#options.computes.reachOf(computeId).isSelf;
   }
 
   #isOn(nodeId: string, computeId: string): boolean {

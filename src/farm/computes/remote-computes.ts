@@ -45,6 +45,8 @@ interface RemoteComputesOptions {
   /** The hosts that links of this server lead to. */
   readonly reach: UdpReach;
   readonly gns3Version: string;
+  /** The address under which the other servers of a farm know this one. */
+  readonly ownAddress: () => string | undefined;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -117,7 +119,18 @@ export class RemoteComputes implements OtherComputes {
   }
 
   reachOf(id: string): ComputeReach {
-    return this.#connections.get(id)?.reach ?? OUT_OF_REACH;
+    const reach = this.#connections.get(id)?.reach ?? OUT_OF_REACH;
+    return !reach.isSelf && this.#isOwnAddress(id) ? { ...reach, isSelf: true } : reach;
+  }
+
+  /** Known before this server has asked itself, which takes a moment after its start. */
+  #isOwnAddress(id: string): boolean {
+    const own = this.#options.ownAddress();
+    const record = this.#onRecord.get(id);
+    if (own === undefined || own === '' || record === undefined) return false;
+    const { protocol, host, port } = record;
+    const address = `${protocol}://${host}:${port}`;
+    return URL.canParse(address) && new URL(address).origin === new URL(own).origin;
   }
 
   /** The record of a compute; undefined when there is none. */

@@ -47,7 +47,8 @@ export class NodeFolders {
 
   async #makeAt(project: Project, wanted: NewNode): Promise<string> {
     const kind = servedKind(wanted.node_type);
-    if (kind !== undefined && wanted.compute_id !== LOCAL_COMPUTE)
+    const isHere = project.isOpen && project.topology.context.isHere(wanted.compute_id);
+    if (kind !== undefined && !isHere && wanted.compute_id !== LOCAL_COMPUTE)
       return this.#makeElsewhere(project, kind, wanted);
     if (kind === undefined || isSwitchKind(kind)) {
       return project.change((topology, transaction) => createNode(topology, transaction, wanted));
@@ -88,7 +89,7 @@ export class NodeFolders {
     });
     if (typeof found === 'string') return found;
     const { topology, node, kind } = found;
-    if (node.compute_id !== LOCAL_COMPUTE)
+    if (!topology.context.isHere(node.compute_id))
       throw refusals.notOnOtherComputes('A copy with its files', node.name);
     await topology.run.checkAble(kind.type, LOCAL_COMPUTE);
     if (topology.statusOf(node) !== 'stopped') throw refusals.nodeCopiedWhileRunning();

@@ -14,7 +14,7 @@ import { portNaming, portOwnerOf } from './port-owner.js';
 import { defaultLabel, DEFAULT_SYMBOL } from './views.js';
 import type { NodeAction } from '../lab-run.js';
 import type { Topology } from './topology.js';
-import { LOCAL_COMPUTE, type Label, type StoredNode } from '../gns3-file/topology-schema.js';
+import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
 /** The settings that a client may send for a node, new or not. */
@@ -84,7 +84,7 @@ export function createNode(topology: Topology, transaction: Transaction, wanted:
   const numbered = withProjectNumber(kind, given, () => propertiesOfKind(topology, kind));
   const created = kind.create(numbered, id, wanted.interfaces);
   // Another compute chooses numbers of its own.
-  const isHere = wanted.compute_id === LOCAL_COMPUTE;
+  const isHere = topology.context.isHere(wanted.compute_id);
   const hasConsole = kind.consoleTypes.length > 0;
   const console = isHere && hasConsole ? topology.reserveConsole(transaction, wanted.console) : null;
   const properties = isHere ? topology.context.hostNumbers.takeIn(transaction, kind, created) : created;
@@ -267,7 +267,7 @@ function applied(
   const given = checkProperties(kind, wanted.properties ?? {});
   const before = node.properties ?? {};
   const updated = kind.update(before, given, topology.portUse.isConnected(node.node_id));
-  const isHere = node.compute_id === LOCAL_COMPUTE;
+  const isHere = topology.context.isHere(node.compute_id);
   const properties = isHere
     ? topology.context.hostNumbers.moveIn(transaction, kind, before, updated)
     : updated;

@@ -21,12 +21,7 @@ import type { Slices } from '../projects/slices.js';
 import { hasSamePorts, portOwnerOf } from './port-owner.js';
 import { PortUse } from './port-use.js';
 import { entityKey, type EntityKind, type EntityRecord, type LabRecords } from '../projects/records.js';
-import {
-  LOCAL_COMPUTE,
-  type StoredDrawing,
-  type StoredLink,
-  type StoredNode,
-} from '../gns3-file/topology-schema.js';
+import { type StoredDrawing, type StoredLink, type StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
 /** A capture of a link that runs, as the store knows it. What else is in it is the captures' own. */
@@ -50,6 +45,8 @@ export interface TopologyContext {
   checkCompute(computeId: string, request: string): void;
   /** Whether nodes of this compute can run: it is this server, or another on record. */
   hasCompute(computeId: string): boolean;
+  /** Whether nodes of this compute run on this server, which may be on record for the other servers of a farm. */
+  isHere(computeId: string): boolean;
   /** Makes the content of a project run. */
   readonly beginRun: BeginRun;
 }
@@ -188,7 +185,7 @@ export class Topology {
 
   /** Gives back the numbers that a node of this server has. */
   releaseNumbers(kind: NodeKind, { compute_id: id, console, properties = {} }: StoredNode): void {
-    if (id !== LOCAL_COMPUTE) return;
+    if (!this.context.isHere(id)) return;
     if (console != null) this.context.consolePorts.release(console);
     this.context.hostNumbers.release(kind, properties);
   }
@@ -280,7 +277,7 @@ export class Topology {
 
   #withNumbers(node: StoredNode): StoredNode {
     const kind = this.kindOf(node);
-    if (kind === undefined || node.compute_id !== LOCAL_COMPUTE) return node;
+    if (kind === undefined || !this.context.isHere(node.compute_id)) return node;
     const hasConsole = kind.consoleTypes.length > 0;
     const console = hasConsole ? this.context.consolePorts.reserve(node.console) : node.console;
     if (kind.hostNumber === undefined || node.properties === undefined) return { ...node, console };

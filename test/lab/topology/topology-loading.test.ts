@@ -54,6 +54,7 @@ function load(store: FakeStore, onEnd = (): void => undefined): Promise<Topology
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     hasCompute: (id: string) => id === 'local',
+    isHere: (id: string) => id === 'local',
     quotas: NO_QUOTAS,
     beginRun: () => run,
   };

@@ -82,6 +82,7 @@ async function make(
     symbolSize: () => ({ width: 65, height: 59 }),
     checkCompute: () => undefined,
     hasCompute: (id: string) => id === 'local',
+    isHere: (id: string) => id === 'local',
     beginRun: () => run,
   };
   const topology = new Topology(PROJECT, channel, context, {

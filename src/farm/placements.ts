@@ -99,7 +99,7 @@ export class Placements implements NodePlacing {
     const { host } = chosen;
     let room: Reservation | undefined;
     const leave = await this.#options.rooms.enter(host, () => room?.end());
-    const now = { ...chosen, given: this.#givenOn(host) };
+    const now = { ...chosen, given: this.#given().get(host) ?? NO_LOAD };
     if (lackOf({ ...needs, load }, now, []) !== undefined) {
       leave();
       return undefined;
@@ -138,6 +138,8 @@ export class Placements implements NodePlacing {
       here.host(),
       asks === undefined ? undefined : here.imageNames(asks),
     ]);
+    const given = this.#given();
+    const givenOn = (host: string): NodeLoad => given.get(host) ?? NO_LOAD;
     const away = others.map(async (id): Promise<Candidate> => {
       const reach = reachOf(id);
       const isAsked = asks !== undefined && reach.isConnected && !computes.isDrained(id);
@@ -146,7 +148,7 @@ export class Placements implements NodePlacing {
       return {
         ...{ id, name: computes.nameOf(id), isHere: false, isConnected: reach.isConnected, host },
         ...{ nodeTypes: reach.nodeTypes, abilities: reach.host, images: found },
-        ...{ isDrained: computes.isDrained(id), given: this.#givenOn(host), nodesOfLab: labs.get(id) ?? 0 },
+        ...{ isDrained: computes.isDrained(id), given: givenOn(host), nodesOfLab: labs.get(id) ?? 0 },
       };
     });
     return [
@@ -155,7 +157,7 @@ export class Placements implements NodePlacing {
         ...{ host: own, nodeTypes, abilities, images: names && new Set(names) },
         // This server may be on record as a compute for the others, and drained so.
         isDrained: computes.ids.some((id) => reachOf(id).isSelf && computes.isDrained(id)),
-        ...{ given: this.#givenOn(own), nodesOfLab: labs.get(LOCAL_COMPUTE) ?? 0 },
+        ...{ given: givenOn(own), nodesOfLab: labs.get(LOCAL_COMPUTE) ?? 0 },
       },
       ...(await Promise.all(away)),
     ];
@@ -181,20 +183,20 @@ export class Placements implements NodePlacing {
     return isSelf ? own : (host?.server ?? `compute ${id}`);
   }
 
-  /** The room on a host that is given out, or about to be. */
-  #givenOn(host: string): NodeLoad {
+  /** The room that is given out, or about to be, by host. */
+  #given(): ReadonlyMap<string, NodeLoad> {
     const { own, projects, followed } = this.#options;
-    let sum = this.#reserved.get(host) ?? NO_LOAD;
+    const sums = new Map(this.#reserved);
     const add = (given: GivenLoads, home: string | undefined): void => {
       for (const [id, load] of Object.entries(given)) {
-        const at = id === LOCAL_COMPUTE ? home : this.#hostOf(id);
-        if (at === host) sum = sumOf(sum, load);
+        const host = id === LOCAL_COMPUTE ? home : this.#hostOf(id);
+        if (host !== undefined) sums.set(host, sumOf(sums.get(host) ?? NO_LOAD, load));
       }
     };
     for (const { given } of projects.values()) if (given !== undefined) add(given, own);
     for (const { project, home, given } of followed())
       if (projects.get(project)?.given === undefined) add(given, home);
-    return sum;
+    return sums;
   }
 }
 

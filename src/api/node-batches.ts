@@ -10,7 +10,7 @@ import type { Controller } from '../lab/controller.js';
 import { uuid } from '../lab/gns3-file/topology-schema.js';
 import type { NodeAction } from '../lab/lab-run.js';
 import type { Project } from '../lab/projects/project.js';
-import { actOnNode, updateNode } from '../lab/topology/nodes.js';
+import { actOnNode } from '../lab/topology/nodes.js';
 import { batchResults, stepForEach, type BatchSteps } from './batch-results.js';
 import { changeOfNode, newNode } from './nodes.js';
 import { names } from './schemas.js';
@@ -105,9 +105,7 @@ function stepsOf(project: Project, folders: NodeFolders, body: z.output<typeof b
       (body.update ?? []).map(({ node_id: id, ...wanted }) => ({
         id,
         run: async () => {
-          await project.change((topology, transaction) => {
-            updateNode(topology, transaction, id, wanted);
-          });
+          await folders.change(project, id, wanted);
           // Texts of many nodes would make an answer of megabytes; notifications have them.
           return { status: 200 };
         },

@@ -4,7 +4,7 @@ import { empty, jsonText } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { listObjects } from '../lab/projects/project-content.js';
-import { actOnAllNodes, actOnNode, findNode, updateNode } from '../lab/topology/nodes.js';
+import { actOnAllNodes, actOnNode, findNode } from '../lab/topology/nodes.js';
 import { isolateNode } from '../lab/topology/links.js';
 import {
   consoleType,
@@ -169,10 +169,7 @@ export function nodeRoutes(controller: Controller, folders: NodeFolders): Route[
       handle: async ({ params, body }) => {
         const project = projects.find(params.project_id);
         await symbols.size(body.symbol ?? '');
-        const changed = await project.change((topology, transaction) =>
-          updateNode(topology, transaction, params.node_id, body),
-        );
-        return jsonText(200, changed);
+        return jsonText(200, await folders.change(project, params.node_id, body));
       },
     }),
     route({

@@ -90,6 +90,35 @@ export class Placements implements NodePlacing {
     throw refusals.roomHeld();
   }
 
+  async grow<Result>(
+    project: Project,
+    nodeId: string,
+    properties: Properties | undefined,
+    change: (room: Reservation | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const node = project.isOpen ? project.topology.nodes.get(nodeId) : undefined;
+    const kind = node && servedKind(node.node_type);
+    if (node === undefined || kind === undefined || properties === undefined) return change(undefined);
+    const after = loadOf({ ...node, properties: { ...node.properties, ...properties } });
+    const memoryMib = after.memoryMib - loadOf(node).memoryMib;
+    const { computes, here, reachOf } = this.#options;
+    const host = this.#hostOf(node.compute_id);
+    const abilities = host === this.#options.own ? await here.host() : reachOf(node.compute_id).host;
+    if (memoryMib <= 0 || abilities === undefined) return change(undefined);
+    const { type } = kind;
+    const load = { memoryMib, processors: after.processors };
+    const needs: PlacementNeeds = { type, load, images: [], kvm: undefined, nodesOfLab: 0 };
+    const candidate: Candidate = {
+      ...{ id: node.compute_id, name: computes.nameOf(node.compute_id), host, abilities, nodeTypes: [type] },
+      ...{ isHere: false, isConnected: true, isDrained: false, images: undefined, nodesOfLab: 0 },
+      given: this.#given().get(host) ?? NO_LOAD,
+    };
+    const result = await this.#makeInRoom(needs, candidate, change);
+    if (result !== undefined) return result.made;
+    const lack = lackOf(needs, { ...candidate, given: this.#given().get(host) ?? NO_LOAD }, []);
+    throw lack === undefined ? refusals.roomHeld() : refusals.noComputeHasRoom(`${candidate.name} ${lack}`);
+  }
+
   /** Undefined when the room is gone by the time this server may give it out. */
   async #makeInRoom<Result>(
     { load, ...needs }: PlacementNeeds,

@@ -1,6 +1,7 @@
 /** The contract between those who make nodes and whoever finds a place for them, in a farm. */
+import type { Properties } from './kinds/node-kind.js';
 import type { Project } from './projects/project.js';
-import type { NewNode } from './topology/nodes.js';
+import type { NewNode, ReservedRoom } from './topology/nodes.js';
 
 export interface NodePlacing {
   /**
@@ -13,5 +14,12 @@ export interface NodePlacing {
     wanted: NewNode,
     make: (placed: NewNode) => Promise<Result>,
     staysHere?: boolean,
+  ): Promise<Result>;
+  /** Changes a node by `change`, with the room for the memory that these properties add. Refuses (409) more than its host has. */
+  grow<Result>(
+    project: Project,
+    nodeId: string,
+    properties: Properties | undefined,
+    change: (room: ReservedRoom | undefined) => Promise<Result>,
   ): Promise<Result>;
 }

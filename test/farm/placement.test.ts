@@ -191,6 +191,24 @@ void t.test('two servers give out the memory of two hosts', { skip: missingEtcd(
     );
   });
 
+  await t.test('a node gets more memory only where there is more', async (t) => {
+    const made = await clients[0].expect(201, 'POST', '/v2/projects', { name: 'grows', auto_close: false });
+    const path = `/v2/projects/${String(made['project_id'])}`;
+    const wanted = { ...machine('small'), properties: { ram: 16, platform: 'x86_64' } };
+    const { node_id: id } = await clients[0].expect(201, 'POST', `${path}/nodes`, wanted);
+    t.match(await clients[0].request('PUT', `${path}/nodes/${String(id)}`, { properties: { ram } }), {
+      status: 409,
+      body: { code: 'no_compute_has_room', message: /MiB of memory left of/ },
+    });
+    const grown = { properties: { ram: 32 } };
+    t.match(await clients[0].expect(200, 'PUT', `${path}/nodes/${String(id)}`, grown), grown);
+    const { results } = await clients[0].expect(200, 'POST', `${path}/nodes/batch`, {
+      update: [{ node_id: id, properties: { ram } }],
+    });
+    t.match(results, [{ status: 409 }]);
+    await clients[0].expect(204, 'DELETE', path);
+  });
+
   await t.test('a drained compute gets no new nodes, on any server', async (t) => {
     const drained = await cli(t, ['drain', '--compute', 'host1', '--url', servers[0].url]);
     t.match(drained, { code: 0, output: 'Compute host1 takes no new nodes\n' });

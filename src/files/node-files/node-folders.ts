@@ -17,6 +17,8 @@ import {
   findNode,
   type NewNode,
   type NodePlace,
+  type NodeRequest,
+  updateNode,
 } from '../../lab/topology/nodes.js';
 import type { NodeArchiveTasks } from './node-archive-tasks.js';
 import type { NodeFileTasks } from './node-file-tasks.js';
@@ -77,6 +79,13 @@ export class NodeFolders {
       await this.remove(project, id);
       throw error;
     }
+  }
+
+  /** Changes a node. Returns its text. */
+  change(project: Project, id: string, wanted: NodeRequest): Promise<string> {
+    const change = (room: NodeRequest['room']): Promise<string> =>
+      project.change((topology, transaction) => updateNode(topology, transaction, id, { ...wanted, room }));
+    return this.#options.placing?.grow(project, id, wanted.properties, change) ?? change(undefined);
   }
 
   /** Copies a node that does not run, and its folder. Returns the text of the copy. */

@@ -17,8 +17,13 @@ import type { Topology } from './topology.js';
 import type { Label, StoredNode } from '../gns3-file/topology-schema.js';
 import type { Transaction } from '../projects/transaction.js';
 
+/** Room on a host that nobody else gets until the node which takes it is stored, or is not. */
+export interface ReservedRoom {
+  taken(transaction: Transaction): void;
+}
+
 /** The settings that a client may send for a node, new or not. */
-interface NodeRequest {
+export interface NodeRequest {
   readonly name?: string | undefined;
   readonly console?: number | null | undefined;
   readonly console_type?: StoredNode['console_type'];
@@ -34,6 +39,8 @@ interface NodeRequest {
   readonly port_segment_size?: number | undefined;
   readonly first_port_name?: string | null | undefined;
   readonly custom_adapters?: StoredNode['custom_adapters'];
+  /** The room that was found for it, in a farm. */
+  readonly room?: ReservedRoom | undefined;
 }
 
 /** The settings that ports follow from. */
@@ -45,11 +52,6 @@ const PORT_SETTINGS = [
   'properties',
 ] as const;
 
-/** Room on a host that nobody else gets until the node which takes it is stored, or is not. */
-interface ReservedRoom {
-  taken(transaction: Transaction): void;
-}
-
 export interface NewNode extends NodeRequest {
   readonly name: string;
   readonly node_type: StoredNode['node_type'];
@@ -60,8 +62,6 @@ export interface NewNode extends NodeRequest {
   readonly inputs?: Properties | undefined;
   /** The interfaces of the host, for a kind that uses them. */
   readonly interfaces?: readonly CloudInterface[] | undefined;
-  /** The room that was found for it, in a farm. */
-  readonly room?: ReservedRoom | undefined;
 }
 
 /** Returns the text of the new node, or of the node that has the `node_id` already. */
@@ -145,6 +145,7 @@ export function updateNode(
   const isConfirmed = kind !== undefined && (wanted.name !== undefined || wanted.properties !== undefined);
   if (!isConfirmed && isDeepStrictEqual(next, node)) return topology.nodes.textOf(node);
   warnOfTelnet(topology, transaction, next, node);
+  wanted.room?.taken(transaction);
   return topology.nodes.put(transaction, id, next, { action: 'updated' });
 }
 
@@ -248,7 +249,7 @@ function checkAvailable({ node_type: type }: StoredNode, doing: string): void {
 
 /** The new values of settings that only concern how the node is drawn and described. */
 function drawn(topology: Topology, node: StoredNode, wanted: NodeRequest): Partial<StoredNode> {
-  const { name, console, console_type, properties, ...rest } = wanted;
+  const { name, console, console_type, properties, room, ...rest } = wanted;
   const { custom_adapters, symbol, ...described } = rest;
   const given = Object.fromEntries(Object.entries(described).filter(([, value]) => value !== undefined));
   if (symbol === undefined || symbol === node.symbol) return given;

@@ -18,7 +18,7 @@ import type { Project } from '../../lab/projects/project.js';
 import type { SymbolLibrary } from '../../lab/symbols/symbol-library.js';
 import { createDrawing, deleteDrawing, updateDrawing } from '../../lab/topology/drawings.js';
 import { changeLink, deleteLink, makeLink } from '../../lab/topology/links.js';
-import { actOnNode, updateNode } from '../../lab/topology/nodes.js';
+import { actOnNode } from '../../lab/topology/nodes.js';
 import type { JobProgress } from '../../snapshots/content/job-progress.js';
 
 export interface ApplicationParts {
@@ -109,7 +109,7 @@ export class LabFileApplication {
     });
     await this.#each(changedNodes, CHANGES_AT_ONCE, async ({ id, settings }) => {
       await symbols.size(settings.symbol ?? '');
-      await this.#project.change((topology, transaction) => updateNode(topology, transaction, id, settings));
+      await folders.change(this.#project, id, settings);
     });
     for (const { name, node_id: id } of this.#project.topology.nodes.values()) this.#nodeIds.set(name, id);
   }

@@ -147,7 +147,7 @@ void t.test(
   'only a Wirefarm is told of the dialect, and what is open here belongs to this controller',
   async (t) => {
     t.notOk('dialect' in (await client.expect(200, 'GET', '/v2/compute/capabilities')));
-    t.match(await client.expect(200, 'GET', '/v2/compute/capabilities?controller=x'), { dialect: 1 });
+    t.match(await client.expect(200, 'GET', '/v2/compute/capabilities?controller=x'), { dialect: 2 });
     const { project_id: own } = await client.expect(201, 'POST', '/v2/projects', { name: 'own' });
     const body = { name: 'own', epoch: 1, number: 1 };
     t.match(await client.put(`/v2/compute/projects/${String(own)}/wanted`, body), {

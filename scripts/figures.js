@@ -128,15 +128,11 @@ const HEADLINES = [
   ['Time of a snapshot, compared with `zip -0`', 'snapshots', 'create, time, Wirefarm / zip -0'],
 ];
 
-/** The results by name of their bench. */
+/** The results by name of their bench; the records of soaks are in the same folder, and have no figures. */
 export function readResults(folder = RESULTS) {
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
-  return new Map(
-    names.map((name) => {
-      const result = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-      return [result.bench, result];
-    }),
-  );
+  const results = names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
+  return new Map(results.flatMap((result) => ('figures' in result ? [[result.bench, result]] : [])));
 }
 
 const number = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 });

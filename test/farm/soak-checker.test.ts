@@ -78,16 +78,15 @@ const clean: SoakHistory = {
         {
           compute: 'b',
           nodes: ['node/P/A'],
-          programs: ['node/P/A'],
           ends: [{ link: 'link/P/L', port: 20_000 }],
         },
         {
           compute: 'c',
           nodes: ['node/P/B', 'node/P/D'],
-          programs: ['node/P/B'],
           ends: [{ link: 'link/P/L', port: 20_000 }],
         },
       ],
+      programs: ['node/P/A', 'node/P/B'],
       frames: { sent: 5, received: 5 },
     },
   ],
@@ -112,6 +111,7 @@ const read = (covers: string, values: Record<string, string>, begun = 50): Parti
   reads: [...clean.reads, { client: 2, begun, ended: begun + 0.5, covers, values }],
 });
 const runs = (...running: typeof quiet.running): Partial<SoakHistory> => ({ quiet: [{ ...quiet, running }] });
+const hasPrograms = (...programs: string[]): Partial<SoakHistory> => ({ quiet: [{ ...quiet, programs }] });
 const asks = (at: number, change: Partial<SoakHistory['asked'][number]>): Partial<SoakHistory> => {
   const asked = clean.asked[at];
   return asked === undefined ? {} : { asked: changed(clean.asked, at, { ...asked, ...change }) };
@@ -234,15 +234,17 @@ const MISTAKES: readonly (readonly [name: string, history: Partial<SoakHistory>,
     runs({ ...atB, nodes: ['node/P/A', 'node/P/C'] }, atC),
     /node\/P\/C is on b and nobody wants it/,
   ],
-  [
-    'a program that runs twice',
-    runs({ ...atB, programs: ['node/P/A', 'node/P/A'] }, atC),
-    /node\/P\/A has 2 programs/,
-  ],
+  ['a program that runs twice', hasPrograms('node/P/A', 'node/P/B', 'node/P/A'), /node\/P\/A has 2 programs/],
+  ['a program that is lost', hasPrograms('node/P/A'), /node\/P\/B has 0 programs and is started/],
   [
     'a program of a stopped node',
-    runs(atB, { ...atC, programs: ['node/P/B', 'node/P/D'] }),
+    hasPrograms('node/P/A', 'node/P/B', 'node/P/D'),
     /node\/P\/D has 1 programs and is stopped/,
+  ],
+  [
+    'a program of a deleted node',
+    hasPrograms('node/P/A', 'node/P/B', 'node/P/C'),
+    /node\/P\/C has a program and was deleted/,
   ],
   ['a link with one end', runs({ ...atB, ends: [] }, atC), /link\/P\/L has 1 ends/],
   ['a port given twice', runs({ ...atB, ends: [end, end] }, atC), /b has given a port twice/],

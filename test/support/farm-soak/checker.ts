@@ -107,9 +107,14 @@ function fencesBroken({ asked, logged }: SoakHistory, stored: StoredHistory): st
   return broken;
 }
 
-/** When the write of a value began, by object and value. */
+/** The time at which a change was first asked for, by object and value. */
 function beginsOf(asked: readonly AskedChange[]): ReadonlyMap<string, number> {
-  return new Map(asked.map(({ object, value, begun }) => [placeOf(object, value), begun]));
+  const begins = new Map<string, number>();
+  for (const { object, value, begun } of asked) {
+    const place = placeOf(object, value);
+    begins.set(place, Math.min(begun, begins.get(place) ?? Infinity));
+  }
+  return begins;
 }
 
 const placeOf = (object: string, value: string | undefined): string => `${object} ${value ?? ''}`;
@@ -165,7 +170,7 @@ function streamFindings(
   return broken;
 }
 
-function quietFindings({ wanted, running, frames }: Quiet): string[] {
+export function quietFindings({ wanted, running, programs, frames }: Quiet): string[] {
   const broken: string[] = [];
   for (const [node, { compute, started }] of Object.entries(wanted.nodes)) {
     const places = running.flatMap((each) =>
@@ -173,10 +178,12 @@ function quietFindings({ wanted, running, frames }: Quiet): string[] {
     );
     if (places.join() !== compute)
       broken.push(`${node} is on ${places.join() || 'no compute'} instead of ${compute}`);
-    const programs = running.flatMap((each) => each.programs.filter((other) => other === node));
-    if (programs.length !== (started ? 1 : 0))
-      broken.push(`${node} has ${programs.length} programs and is ${started ? 'started' : 'stopped'}`);
+    const count = programs.filter((other) => other === node).length;
+    if (count !== (started ? 1 : 0))
+      broken.push(`${node} has ${count} programs and is ${started ? 'started' : 'stopped'}`);
   }
+  for (const node of programs)
+    if (wanted.nodes[node] === undefined) broken.push(`${node} has a program and was deleted`);
   for (const { compute, nodes, ends } of running) {
     for (const node of nodes)
       if (wanted.nodes[node] === undefined) broken.push(`${node} is on ${compute} and nobody wants it`);

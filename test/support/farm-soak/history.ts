@@ -65,8 +65,6 @@ export interface Running {
   readonly compute: string;
   /** Nodes that it has, as objects; one that is there twice stands here twice. */
   readonly nodes: readonly string[];
-  /** Nodes whose program runs, one entry a program. */
-  readonly programs: readonly string[];
   /** The UDP ports that ends of links have. */
   readonly ends: readonly { readonly link: string; readonly port: number }[];
 }
@@ -81,6 +79,8 @@ export interface Wanted {
 export interface Quiet {
   readonly wanted: Wanted;
   readonly running: readonly Running[];
+  /** Nodes whose program runs on this machine, one entry a program. */
+  readonly programs: readonly string[];
   readonly frames: { readonly sent: number; readonly received: number };
 }
 

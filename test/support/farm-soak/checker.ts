@@ -21,21 +21,38 @@ export function findings(history: SoakHistory): string[] {
     ...orderBroken(history, stored),
     ...fencesBroken(history, stored),
     ...readFindings(history, stored),
-    ...history.streams.flatMap((stream) => streamFindings(stream, stored, begins)),
+    ...history.streams.flatMap((stream) => streamFindings(stream, stored, begins, history.asked)),
     ...history.quiet.flatMap((quiet) => quietFindings(quiet)),
   ];
 }
 
 /** Acknowledged is stored, refused is not. */
 function changesLost({ asked }: SoakHistory, stored: StoredHistory): string[] {
-  return asked.flatMap(({ object, value, outcome }) => {
+  return asked.flatMap(({ object, value, outcome, begun, ended }) => {
     const isThere = stored.whenSet(object, value) !== undefined;
     const what = value === undefined ? `the removal of ${object}` : `${value} of ${object}`;
-    if (outcome === 'done' && !isThere) return [`${what} was acknowledged and never stored`];
+    if (outcome === 'done' && !isThere && !isOvertaken({ object, value, begun, ended }, asked, stored))
+      return [`${what} was acknowledged and never stored`];
     // Many may ask for one removal.
     if (outcome === 'refused' && isThere && value !== undefined) return [`${what} was refused and stored`];
     return [];
   });
+}
+
+/** Commits that wait share a transaction, which has the last value of each key: a change that came at the same time was stored in its place. */
+function isOvertaken(
+  { object, value, begun, ended }: Pick<AskedChange, 'object' | 'value' | 'begun' | 'ended'>,
+  asked: readonly AskedChange[],
+  stored: StoredHistory,
+): boolean {
+  return asked.some(
+    (other) =>
+      other.object === object &&
+      other.value !== value &&
+      other.begun < ended &&
+      other.ended > begun &&
+      stored.whenSet(object, other.value) !== undefined,
+  );
 }
 
 /** A value that comes back was written a second time; what was removed does not come back. */
@@ -127,6 +144,7 @@ function streamFindings(
   stream: ToldStream,
   stored: StoredHistory,
   begins: ReadonlyMap<string, number>,
+  asked: readonly AskedChange[],
 ): string[] {
   const broken: string[] = [];
   const seen = new Set<string>();
@@ -137,6 +155,8 @@ function streamFindings(
     const place = placeOf(object, value);
     const at = stored.whenSet(object, value);
     if (at === undefined) {
+      const own = asked.find((each) => each.object === object && each.value === value);
+      if (own !== undefined && isOvertaken(own, asked, stored)) continue;
       broken.push(`a stream told ${value ?? 'the removal'} of ${object}, which was never stored`);
       continue;
     }

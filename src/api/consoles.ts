@@ -6,12 +6,14 @@ import type { RouteAccess } from '../http/route-access.js';
 import { route, socketRoute, type Route, type SocketRoute } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { PROGRAM_KINDS } from '../lab/kinds/node-kinds.js';
+import type { FarNode } from '../lab/far-node.js';
 import { findNode as findStoredNode } from '../lab/topology/nodes.js';
 import type { ConsoleSeat } from '../run/consoles/console-hub.js';
 import type { LocalCompute } from '../run/local-compute.js';
 import { ProgramNode } from '../run/nodes/program-node.js';
 import { checkId, findNode } from './compute-ids.js';
 import { nodesPath } from './compute-nodes.js';
+import { checkFarConsole, isTextConsole, openFarConsole } from './far-consoles.js';
 import { names } from './schemas.js';
 import { consoleOrder, type ConsoleNewsShape } from './shapes/consoles.js';
 
@@ -43,6 +45,8 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
     findStoredNode(projects.find(id).topology, nodeId);
     return programOf(compute.projects.nodeOf(id, nodeId));
   };
+  const farNode = ({ project_id: id, node_id: nodeId }: NodePath): FarNode | undefined =>
+    projects.find(id).topology.run.farNode?.(nodeId);
   const base = '/v2/projects/{project_id}/nodes';
   return {
     routes: [
@@ -55,9 +59,14 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
         params: all,
         answers: { 204: null },
         handle: async ({ params }) => {
-          const { nodes } = projects.find(params.project_id).topology;
-          const found = [...nodes.ids()].map((id) => compute.projects.nodeOf(params.project_id, id));
-          await Promise.all(found.flatMap((node) => programOf(node)?.resetConsole() ?? []));
+          const { nodes, run } = projects.find(params.project_id).topology;
+          const ids = [...nodes.ids()];
+          const found = ids.map((id) => compute.projects.nodeOf(params.project_id, id));
+          const far = ids.flatMap((id) => run.farNode?.(id) ?? []);
+          await Promise.all([
+            ...found.flatMap((node) => programOf(node)?.resetConsole() ?? []),
+            ...far.filter(({ isReady, stored }) => isReady && isTextConsole(stored)).map(resetFarConsole),
+          ]);
           return empty(204);
         },
       }),
@@ -70,7 +79,9 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
         params: one,
         answers: { 204: null },
         handle: async ({ params }) => {
-          await labNode(params)?.resetConsole();
+          const far = farNode(params);
+          if (far === undefined) await labNode(params)?.resetConsole();
+          else await resetFarConsole(far);
           return empty(204);
         },
       }),
@@ -96,6 +107,7 @@ export function consoleRoutes({ projects }: Controller, compute: LocalCompute): 
         { right: 'console', project: 'project_id' },
         'Use the console of a node',
         labNode,
+        farNode,
       ),
       ...PROGRAM_KINDS.map((kind) =>
         consoleSocket(
@@ -117,6 +129,7 @@ function consoleSocket(
   access: RouteAccess,
   summary: string,
   find: (params: NodePath) => ProgramNode | undefined,
+  findFar: (params: NodePath) => FarNode | undefined = () => undefined,
 ): SocketRoute {
   return socketRoute({
     path,
@@ -126,11 +139,18 @@ function consoleSocket(
     params: one,
     query: attendance,
     check: (params) => {
+      const far = findFar(params);
+      if (far !== undefined) {
+        checkFarConsole(far);
+        return;
+      }
       const node = find(params);
       if (node === undefined) throw refusals.consoleMissing(params.node_id, 'telnet');
       node.checkConsole();
     },
     openDuplex: ({ params, query: { mode, news }, caller }, connection) => {
+      const far = findFar(params);
+      if (far !== undefined) return openFarConsole(far, { mode, news }, connection);
       const node = find(params);
       if (node === undefined) throw refusals.nodeUnknown(params.node_id);
       const seat = node.console.join({
@@ -161,6 +181,10 @@ function consoleSocket(
       };
     },
   });
+}
+
+async function resetFarConsole(node: FarNode): Promise<void> {
+  await node.ask('POST', `${node.path}/console/reset`);
 }
 
 /** An order that is none is ignored. */

@@ -1,11 +1,14 @@
 /** Bodies that come from other computes or go there, each at the pace of the slower end. */
-import type { Readable } from 'node:stream';
-import type { Answer, Headers } from '../http/answer.js';
+import { Readable } from 'node:stream';
+import { refusals } from '../base/errors/errors.js';
+import { empty, type Answer, type Headers } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { FILE_HEADERS, UNTRUSTED_CONTENT } from '../http/file-transfer.js';
+import { forwardedBody } from '../http/forwarding/forwarded-body.js';
 import { RelayedBytes } from '../http/forwarding/relayed-bytes.js';
 import type { TailSource } from '../http/streams/tail-flow.js';
-import type { FarAnswer } from '../lab/far-node.js';
+import { DIGEST_HEADERS } from '../http/headers.js';
+import type { FarAnswer, FarNode } from '../lab/far-node.js';
 
 /** The headers of a file that reach the client. */
 const RELAYED = [
@@ -15,6 +18,7 @@ const RELAYED = [
   ['content-range', 'Content-Range'],
 ] as const;
 const NOT_MODIFIED = 304;
+const isDigest = (name: string): boolean => DIGEST_HEADERS.some((known) => known === name);
 
 /** The headers of a request that decide how much of a file is sent. */
 export function rangeHeaders({ headers }: Exchange): Record<string, string> {
@@ -45,6 +49,25 @@ export function sendFarFile(exchange: Exchange, { status, headers, body }: FarAn
   if (/^\d{1,15}$/.test(length)) exchange.streamSized(media, told, Number(length), bytes, status);
   else exchange.streamTail(media, bytes, told, status);
   return 'streamed';
+}
+
+/** Passes the body of a request on to a file of another compute. Call it in the first step. */
+export async function receiveFarFile(exchange: Exchange, node: FarNode, path: string): Promise<Answer> {
+  const told = Object.entries(exchange.headers).filter(([name, value]) => isDigest(name) && value !== '');
+  if (told.length > 0 && node.dialect === 0)
+    throw refusals.notOnOtherComputes('A file with a digest that GNS3 does not check', node.stored.name);
+  const declared = exchange.headers['content-length'] ?? '';
+  const length = /^\d{1,15}$/.test(declared) ? Number(declared) : undefined;
+  const body = await forwardedBody(exchange, length);
+  if (exchange.isGone) return 'streamed';
+  const headers = {
+    'content-type': 'application/octet-stream',
+    ...Object.fromEntries(told),
+    ...(body instanceof Readable && length !== undefined ? { 'content-length': declared } : {}),
+  };
+  const answer = await node.open({ method: 'POST', path, headers, body });
+  answer.body.resume();
+  return empty(201);
 }
 
 /** A live stream of another compute. One that has not been answered yet ends what waits for it with its refusal. */

@@ -198,7 +198,7 @@ async function streamCapture(exchange: Exchange, capture: LinkCapture | FarCaptu
   ]);
 }
 
-/** A compute that answers at once may still refuse; one that waits for the first packet must not keep the client waiting. */
+/** A compute that answers at once may still refuse. One of GNS3 sends no head before the first packet. */
 async function farView(capture: FarCapture): Promise<TailSource> {
   const answer = capture.pcap();
   if (capture.answersAtOnce) await answer;

@@ -4,7 +4,7 @@ import type { FileThreads } from '../http/file-source.js';
 import type { TaskRunner } from '../base/threads/task-pool.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { isRefusal, refusals, type Refusal } from '../base/errors/errors.js';
+import { isRefusal, Refusal, refusals } from '../base/errors/errors.js';
 import { empty, json } from '../http/answer.js';
 import {
   FILE_ANSWERS,
@@ -16,9 +16,16 @@ import {
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import type { FolderEntry } from '../files/node-files/node-file-tasks.js';
-import { nodeFile, nodeFileLanding, nodeFiles, type NodeFile } from '../files/node-files/node-folder.js';
+import {
+  farNodeFile,
+  nodeFile,
+  nodeFileLanding,
+  nodeFiles,
+  type NodeFile,
+} from '../files/node-files/node-folder.js';
 import type { Project } from '../lab/projects/project.js';
 import type { Transfers } from '../files/transfer/transfers.js';
+import { rangeHeaders, receiveFarFile, sendFarFile } from './far-bodies.js';
 import { names } from './schemas.js';
 
 const tag = 'Node files';
@@ -78,6 +85,17 @@ export function nodeFileRoutes(
       answers: FILE_ANSWERS,
       handle: async ({ params, exchange }) => {
         const project = controller.projects.find(params.project_id);
+        const far = farNodeFile(project, params.node_id, params.path);
+        if (far !== undefined) {
+          exchange.atEnd(project.hold());
+          const headers = rangeHeaders(exchange);
+          const answer = await far.node
+            .open({ method: 'GET', path: far.target, headers })
+            .catch((error: unknown) => {
+              throw isMissingThere(error) ? fileMissing('GET', project.id, far) : error;
+            });
+          return sendFarFile(exchange, answer, 'application/octet-stream');
+        }
         const place = nodeFile(project, params.node_id, params.path);
         exchange.atEnd(project.hold());
         try {
@@ -99,6 +117,11 @@ export function nodeFileRoutes(
       answers: { 201: null },
       handle: ({ params, exchange }) => {
         const project = controller.projects.find(params.project_id);
+        const far = farNodeFile(project, params.node_id, params.path);
+        if (far !== undefined) {
+          exchange.atEnd(project.hold());
+          return receiveFarFile(exchange, far.node, far.target);
+        }
         const landing = nodeFileLanding(project, params.node_id, params.path);
         return receiveFile(exchange, transfers, landing, 201);
       },
@@ -145,6 +168,14 @@ export function missing(error: unknown, method: string, projectId: string, file:
   return isRefusal(error, 'file_missing') ? fileMissing(method, projectId, file) : error;
 }
 
-function fileMissing(method: string, projectId: string, { folder, path }: NodeFile): Refusal {
+function isMissingThere(error: unknown): boolean {
+  return error instanceof Refusal && isRefusal(error, 'compute_refused') && error.status === 404;
+}
+
+function fileMissing(
+  method: string,
+  projectId: string,
+  { folder, path }: Pick<NodeFile, 'folder' | 'path'>,
+): Refusal {
   return refusals.nodeFileMissing(method, projectId, posix.join(folder, path));
 }

@@ -1,4 +1,6 @@
 /** Nodes and links on other computes: another Wirefarm, and one that answers as GNS3 2.2 does. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { Client } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
@@ -55,8 +57,7 @@ void t.test('virtual PCs on two hosts ping each other', { skip: missingVpcs() },
   const console = await lab.console(t, near);
   await console.until(prompt('PC1'));
   const reaches = (): Promise<boolean> => pings(console);
-  const farPath = `/v2/compute/projects/${lab.id}/vpcs/nodes/${String(far['node_id'])}`;
-  const farConsole = await NodeTerminal.open(t, `${compute.url}${farPath}/console/ws`);
+  const farConsole = await lab.console(t, far);
   await farConsole.until(prompt('PC2'));
   await eventually('the first ping', async () => ((await reaches()) ? true : undefined));
 
@@ -73,6 +74,46 @@ void t.test('virtual PCs on two hosts ping each other', { skip: missingVpcs() },
     const { links } = await client.expect(200, 'GET', `${lab.path}/traffic`);
     const counts = (links as Record<string, number[]>)[String(across['link_id'])] ?? [];
     t.ok((counts[0] ?? 0) > 0 && (counts[2] ?? 0) > 0);
+  });
+
+  await t.test('the console of a node elsewhere is typed at and watched by way of this server', async (t) => {
+    const watcher = await NodeTerminal.open(t, `${controller.url}${lab.at(far)}/console/ws?mode=watch`);
+    await farConsole.ask('show ip', /IP\/MASK +: 10\.0\.0\.2\/24/);
+    await watcher.until(/IP\/MASK +: 10\.0\.0\.2\/24/);
+    await client.expect(204, 'POST', `${lab.at(far)}/console/reset`);
+    await watcher.closed;
+  });
+
+  await t.test('files of a node elsewhere are written there and read, and whole or not at all', async (t) => {
+    const at = `${lab.at(far)}/files`;
+    const content = Buffer.alloc(300_000, 'what is in it');
+    await client.expect(201, 'POST', `${at}/a folder/big%3F`, content);
+    const stored = join(
+      data,
+      'projects',
+      lab.id,
+      `project-files/vpcs/${String(far['node_id'])}/a folder/big?`,
+    );
+    t.strictSame(readFileSync(stored), content);
+    const read = (headers = {}): Promise<Response> =>
+      fetch(`${controller.url}${at}/a%20folder/big%3F`, { headers });
+    const whole = await read();
+    t.strictSame(Buffer.from(await whole.arrayBuffer()), content);
+    const part = await read({ range: 'bytes=5-7', 'if-range': whole.headers.get('etag') ?? '' });
+    t.equal(part.status, 206);
+    t.equal(await part.text(), content.toString('latin1', 5, 8));
+    t.equal((await read({ 'if-none-match': whole.headers.get('etag') ?? '' })).status, 304);
+    t.equal((await read({ range: 'bytes=900000-' })).status, 416);
+    t.match(await client.get(`${at}/missing`), {
+      status: 404,
+      body: { message: /files\/vpcs\/.*\/missing not found/ },
+    });
+    t.match(await client.get(`${at}/..%2Fescape`), { status: 403 });
+    t.match(await client.request('POST', `${at}/bad`, 'x', { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }), {
+      status: 400,
+    });
+    t.match(await client.get(`${at}/bad`), { status: 404 });
+    t.match(await client.get(at), { status: 409, body: { message: /other computes than this server: PC2/ } });
   });
 
   await t.test('nodes elsewhere are refused what only the own host can do, with a sentence', async (t) => {
@@ -153,6 +194,47 @@ void t.test('a compute of GNS3 is driven past its traps', async (t) => {
     t.match(warned.event['message'], /^Filters of one way do nothing on link /);
     events.close();
     await client.expect(204, 'DELETE', lab.linkAt(link));
+    await eventually('no NIO', () => (project()?.nios.size === 0 ? true : undefined));
+  });
+
+  await t.test('a link there is captured, and its files and consoles are there', async (t) => {
+    const link = await lab.link([one, 0], [two, 0]);
+    const at = lab.linkAt(link);
+    const port = `/projects/${lab.id}/vpcs/nodes/${String(two['node_id'])}/adapters/0/ports/0`;
+    t.match(await client.post(`${at}/start_capture`), {
+      status: 409,
+      body: { message: /no running device/ },
+    });
+    await lab.act(two, 'start');
+    t.match(await client.post(`${at}/start_capture`, { bpf: 'arp', files: 2, max_bytes: 200_000 }), {
+      status: 409,
+      body: { message: 'Compute host s is of GNS3 and cannot capture with bpf, files, max_bytes' },
+    });
+    const begun = await client.expect(201, 'POST', `${at}/start_capture`);
+    const name = 'PC1_0-0_to_PC2_0-0.pcap';
+    t.match(begun, { capturing: true, capture_compute_id: 's', capture_file_path: `/its/${name}` });
+    t.strictSame([...stock.captures], [[port, { capture_file_name: name, data_link_type: 'DLT_EN10MB' }]]);
+    t.match(await client.get(`${at}/capture`), { status: 409, body: { message: /does not tell the state/ } });
+    stock.files.set(`/projects/${lab.id}/files/project-files/captures/${name}`, Buffer.from('packet'));
+    t.match(await client.get(`${at}/capture/file`), { status: 200, text: 'packet' });
+
+    const file = `${lab.at(two)}/files/startup.vpc`;
+    await client.expect(201, 'POST', file, 'ip 10.0.0.9/24');
+    t.match(await client.get(file), { status: 200, text: 'ip 10.0.0.9/24' });
+    const digest = { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' };
+    t.match(await client.request('POST', file, 'x', digest), { status: 409 });
+    const watcher = await NodeTerminal.open(t, `${controller.url}${lab.at(two)}/console/ws?mode=watch`);
+    watcher.type('not this');
+    const user = await lab.console(t, two);
+    await user.ask('help', /PC1> help/);
+    t.strictSame(stock.typed, ['help\r']);
+
+    await lab.act(two, 'stop');
+    await eventually('the end of the capture', async () => {
+      const { capturing } = await client.expect(200, 'GET', at);
+      return capturing === false || undefined;
+    });
+    await client.expect(204, 'DELETE', at);
     await eventually('no NIO', () => (project()?.nios.size === 0 ? true : undefined));
   });
 

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json as jsonOf } from 'node:stream/consumers';
+import { buffer, json as jsonOf } from 'node:stream/consumers';
 import { WebSocketServer } from 'ws';
 
 type Json = Record<string, unknown>;
@@ -32,6 +32,14 @@ export class StockCompute {
   readonly projects = new Map<string, StockProject>();
   /** Every request so far, as `POST /projects`. */
   readonly calls: string[] = [];
+  /** Files by their path below `/projects`. */
+  readonly files = new Map<string, Buffer>();
+  /** Requests for captures that run, by the path of the port. */
+  readonly captures = new Map<string, Json>();
+  /** Streams of captures, which have no head before the first packet. */
+  readonly #streams = new Map<string, ServerResponse[]>();
+  /** Frames that consoles have got. */
+  readonly typed: string[] = [];
   version = '2.2.60';
   credentials: string | undefined;
   /** Answers in the place of its own, by the request; `hang` never answers. */
@@ -42,7 +50,14 @@ export class StockCompute {
     this.#http = createServer((request, response) => void this.#handle(request, response));
     this.#http.on('upgrade', (request: IncomingMessage, socket, head) => {
       this.#sockets.handleUpgrade(request, socket, head, (connection) => {
-        this.#sockets.emit('connection', connection, request);
+        if (request.url?.endsWith('/console/ws') === true) {
+          connection.send(Buffer.from('PC1> '));
+          connection.on('message', (data: Buffer) => {
+            this.typed.push(data.toString());
+            connection.send(data);
+          });
+          return;
+        }
         connection.send(
           JSON.stringify({ action: 'ping', event: { cpu_usage_percent: 12.5, memory_usage_percent: 40 } }),
         );
@@ -66,6 +81,19 @@ export class StockCompute {
       socket.send(JSON.stringify({ action, event, project_id: projectId }));
   }
 
+  /** How many follow the capture at a port. */
+  streamsAt(port: string): number {
+    return (this.#streams.get(port) ?? []).filter(({ destroyed }) => !destroyed).length;
+  }
+
+  /** A packet comes at a port. */
+  record(port: string, bytes: Uint8Array): void {
+    for (const stream of this.#streams.get(port) ?? []) {
+      if (!stream.headersSent) stream.writeHead(200, { 'content-type': 'application/vnd.tcpdump.pcap' });
+      stream.write(bytes);
+    }
+  }
+
   /** Closes the notifications, as when the process dies, and forgets all that it has. */
   forget(): void {
     this.projects.clear();
@@ -83,6 +111,15 @@ export class StockCompute {
     const path = pathname.replace(/^\/v2\/compute/, '');
     const call = `${request.method ?? ''} ${path}`;
     this.calls.push(call);
+    if (/^\/projects\/[^/]+\/files\//.test(path)) {
+      await this.#file(request, response, path);
+      return;
+    }
+    if (path.endsWith('/pcap')) {
+      const port = path.slice(0, -'/pcap'.length);
+      this.#streams.set(port, [...(this.#streams.get(port) ?? []), response]);
+      return;
+    }
     const body = Number(request.headers['content-length'] ?? 0) > 0 ? ((await jsonOf(request)) as Json) : {};
     const isKnown = this.credentials === undefined || request.headers.authorization === this.credentials;
     const answer = isKnown ? (this.instead.get(call) ?? this.#answer(call, path, body)) : { status: 401 };
@@ -118,8 +155,32 @@ export class StockCompute {
     const node = project.nodes.get(id);
     if (node === undefined) return refusal(404, `Node ID ${id} doesn't exist`);
     if (action === undefined) return this.#ofNode(method, project, node, body);
+    if (action.endsWith('_capture')) return this.#capture(path, body);
     if (action.endsWith('/nio')) return ofNio(method, project, path, body);
     return this.#act(node, action);
+  }
+
+  async #file(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    if (request.method === 'POST') {
+      this.files.set(path, await buffer(request));
+      response.writeHead(201).end();
+      return;
+    }
+    const found = this.files.get(path);
+    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(found ?? JSON.stringify({ message: '404: Not Found', status: 404 }));
+  }
+
+  #capture(path: string, body: Json): Answer {
+    const [, port = '', action] = /^(.+)\/(start|stop)_capture$/.exec(path) ?? [];
+    if (action === 'start') {
+      this.captures.set(port, body);
+      return { status: 200, body: { pcap_file_path: `/its/${String(body['capture_file_name'])}` } };
+    }
+    this.captures.delete(port);
+    for (const stream of this.#streams.get(port) ?? []) stream.end();
+    this.#streams.delete(port);
+    return NO_CONTENT;
   }
 
   #newProject(id: string): Answer {

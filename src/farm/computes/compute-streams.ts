@@ -24,7 +24,7 @@ const IDLE_MS = 120_000;
 /** A host that has vanished is noticed after this and ten more seconds. */
 const PROBED_AFTER_MS = 20_000;
 const LARGEST_REFUSAL = 64 * 1024;
-const LARGEST_FRAME = 1024 * 1024;
+const LARGEST_FRAME = 512 * 1024;
 const BEYOND_END = 416;
 const NOT_REACHED = 1011;
 

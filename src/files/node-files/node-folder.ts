@@ -5,6 +5,7 @@ import type { Landing } from '../transfer/landing.js';
 import { TEMPORARY } from '../../lab/projects/folder-layout.js';
 import { findNode } from '../../lab/topology/nodes.js';
 import type { Project } from '../../lab/projects/project.js';
+import type { FarNode } from '../../lab/far-node.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 
 /** The part of an open project that is used here. */
@@ -41,9 +42,27 @@ export function nodeFile(project: NodeFilesProject, nodeId: string, path: string
   return found;
 }
 
-/** The same for a folder; without a path, the folder of the node. */
-export function nodeFiles({ topology, place }: NodeFilesProject, nodeId: string, path = ''): NodeFile {
+/** A file of a node on another compute, which has it: below the project there. Undefined for a node of this server. */
+export function farNodeFile(
+  { topology }: NodeFilesProject,
+  nodeId: string,
+  path: string,
+): (Pick<NodeFile, 'folder' | 'path'> & { readonly node: FarNode; readonly target: string }) | undefined {
   const folder = nodeFolder(findNode(topology, nodeId));
+  const node = topology.run.farNode?.(nodeId);
+  if (node === undefined) return undefined;
+  const normal = normalPath(path);
+  if (normal === '') throw refusals.fileForbidden();
+  const target = `/files/${[...folder.split('/'), ...normal.split('/')].map(encodeURIComponent).join('/')}`;
+  return { folder, path: normal, node, target };
+}
+
+/** The same for a folder; without a path, the folder of the node. Refuses (409) a node on another compute, which has its files. */
+export function nodeFiles({ topology, place }: NodeFilesProject, nodeId: string, path = ''): NodeFile {
+  const node = findNode(topology, nodeId);
+  const folder = nodeFolder(node);
+  if (topology.run.farNode?.(nodeId) !== undefined)
+    throw refusals.notOnOtherComputes('This request about files', node.name);
   return { root: place.folder, folder, path: normalPath(path) };
 }
 

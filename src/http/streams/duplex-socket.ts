@@ -15,6 +15,8 @@ export interface DuplexConnection {
 export interface DuplexReceiver {
   /** Takes one frame of the client, text or binary. The bytes are the receiver's to keep. */
   received(bytes: Uint8Array, isText: boolean): void;
+  /** Some of what was sent has left; so many bytes still wait. */
+  drained?(waiting: number): void;
   /** The connection is closed, by whichever side. Called once, as the last method. */
   closed(): void;
 }
@@ -60,6 +62,11 @@ export class DuplexSocket implements DuplexConnection {
   /** A frame of the client, whose memory is the library's. */
   received(frame: ArrayBuffer, isText: boolean): void {
     this.#receiver.received(new Uint8Array(frame.slice(0)), isText);
+  }
+
+  /** The library has sent some of the bytes that it holds. */
+  drained(): void {
+    if (this.#socket !== undefined) this.#receiver.drained?.(this.#socket.getBufferedAmount());
   }
 
   /** The connection is closed. */

@@ -4,7 +4,7 @@ import { refusals } from '../../base/errors/errors.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { ProjectCaptures } from '../../captures/link-captures.js';
 import type { NodeFileTasks } from '../../files/node-files/node-file-tasks.js';
-import { nodeFile } from '../../files/node-files/node-folder.js';
+import { farNodeFile, nodeFile } from '../../files/node-files/node-folder.js';
 import type { NodeFolders } from '../../files/node-files/node-folders.js';
 import type { LabFile } from '../../lab/lab-file/lab-file-form.js';
 import {
@@ -128,8 +128,14 @@ export class LabFileApplication {
   async #writeFiles(): Promise<void> {
     const project = this.#project;
     await this.#each(this.#work.files, PROGRAMS_AT_ONCE, async ({ node, path, content }) => {
-      const { root, folder, path: below } = nodeFile(project, this.#idOf(node), path);
       const bytes = bytesOf(content);
+      const far = farNodeFile(project, this.#idOf(node), path);
+      if (far !== undefined) {
+        const answer = await far.node.open({ method: 'POST', path: far.target, body: bytes });
+        answer.body.destroy();
+        return;
+      }
+      const { root, folder, path: below } = nodeFile(project, this.#idOf(node), path);
       const giveBack = await project.takeRoom(bytes.length);
       try {
         const input = { root, folder, files: { [below]: bytes }, replaces: true };

@@ -14,7 +14,7 @@ const nodes = new Map([[ID, { node_id: ID, node_type: 'qemu' }]]);
 const home = {
   id: 'project',
   place: { folder: '/lab', filename: 'a.gns3' },
-  topology: { nodes },
+  topology: { nodes, run: {} },
 } as unknown as NodeFilesProject;
 
 void t.test('the folder of a node is called by its type, but those without a server of their own', (t) => {

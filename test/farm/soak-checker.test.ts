@@ -15,6 +15,9 @@ const clean: SoakHistory = {
     { revision: 24, object: 'node/P/C', value: 'c1' },
     { revision: 25, object: 'node/P/D', value: 'd1' },
     { revision: 26, object: 'node/P/C' },
+    // Its compute refused it.
+    { revision: 27, object: 'node/P/E', value: 'e1' },
+    { revision: 28, object: 'node/P/E' },
   ],
   owners: [
     { revision: 10, scope: 'P', server: 'one' },
@@ -34,6 +37,7 @@ const clean: SoakHistory = {
     { client: 0, begun: 33, ended: 34, object: 'node/P/C', value: 'c1', outcome: 'done', request: 'r7' },
     { client: 0, begun: 35, ended: 36, object: 'node/P/D', value: 'd1', outcome: 'done', request: 'r8' },
     { client: 0, begun: 37, ended: 38, object: 'node/P/C', outcome: 'done', request: 'r9' },
+    { client: 0, begun: 42, ended: 43, object: 'node/P/E', value: 'e1', outcome: 'refused' },
   ],
   reads: [
     { client: 1, begun: 2.5, ended: 2.6, covers: 'project/', values: { 'project/P': 'lab' } },

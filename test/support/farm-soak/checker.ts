@@ -26,15 +26,20 @@ export function findings(history: SoakHistory): string[] {
   ];
 }
 
-/** Acknowledged is stored, refused is not. */
+/** Acknowledged is stored. Refused is not, or was removed again: a node that its compute refuses is not kept. */
 function changesLost({ asked }: SoakHistory, stored: StoredHistory): string[] {
   return asked.flatMap(({ object, value, outcome, begun, ended }) => {
-    const isThere = stored.whenSet(object, value) !== undefined;
+    const whenSet = stored.whenSet(object, value);
+    const isThere = whenSet !== undefined;
+    const isRemoved = stored
+      .intervals(object)
+      .some(({ value: next, from }) => next === undefined && from === whenSet?.to);
     const what = value === undefined ? `the removal of ${object}` : `${value} of ${object}`;
     if (outcome === 'done' && !isThere && !isOvertaken({ object, value, begun, ended }, asked, stored))
       return [`${what} was acknowledged and never stored`];
     // Many may ask for one removal.
-    if (outcome === 'refused' && isThere && value !== undefined) return [`${what} was refused and stored`];
+    if (outcome === 'refused' && isThere && value !== undefined && !isRemoved)
+      return [`${what} was refused and stored`];
     return [];
   });
 }

@@ -5,7 +5,7 @@ import { missingEtcd } from '../../support/etcd.js';
 import { lackForNamespaces } from '../../support/network-namespace.js';
 import { testSeed } from '../../support/random.js';
 
-const SEEDS = 1;
+const SEEDS = 3;
 const skip = missingEtcd() || lackForNamespaces();
 const first = testSeed(1);
 

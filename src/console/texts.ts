@@ -1,6 +1,7 @@
 /** All texts of the console in one place, ready for translation. */
 export const TEXTS = {
   product: 'Wirefarm',
+  late: 'The server has not answered for a minute. Reload the page to ask again.',
   unanswered: 'The server does not answer. What you did may not have happened.',
   connection: {
     connecting: 'connecting',

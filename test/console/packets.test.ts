@@ -207,6 +207,19 @@ void t.test('live packets', { skip: missingConsoleBrowser() }, async (t) => {
     await beyond.page.goto(`${proxy.url}/#/labs`);
     await LinkLab.make(host, { name: 'made later' });
     await beyond.page.getByRole('link', { name: 'made later', exact: true }).waitFor();
+
+    const packets = `${proxy.url}/#/labs/${lab.id}/packets?links=${String(link['link_id'])}`;
+    await beyond.page.goto(packets);
+    await beyond.page.getByText(/● live · held/).waitFor();
+    const passed = proxy.widen();
+    await beyond.page
+      .getByRole('banner')
+      .getByText(/ live$/)
+      .waitFor();
+    await eventually('a look, and the packets by a socket', () =>
+      passed.filter((path) => path.includes('/pcap/ws')).length > 1 ? true : undefined,
+    );
+    await beyond.page.getByText(/● live · held/).waitFor();
     t.same(
       beyond.complaints.filter((complaint) => !/WebSocket connection to .* failed/.test(complaint)),
       [],

@@ -169,6 +169,20 @@ void t.test('a browser', { skip: missingConsoleBrowser() }, async (t) => {
     await page.close();
   });
 
+  await t.test('says so when the server has not answered for a minute', async (t) => {
+    const { page, complaints } = await browser.open(server, '#/none');
+    await page.clock.install();
+    const asked = page.waitForRequest('**/v2/projects');
+    await page.route('**/v2/projects', () => undefined);
+    await page.goto(`${server.url}/#/labs`);
+    await page.reload();
+    await asked;
+    await page.clock.fastForward(61_000);
+    await page.getByText('The server has not answered for a minute').waitFor();
+    t.same(complaints, []);
+    await page.close();
+  });
+
   await t.test('leads to the description of the interface', async (t) => {
     const { page, complaints } = await browser.open(server, '#/labs');
     await page.getByRole('button', { name: 'Account and looks' }).click();

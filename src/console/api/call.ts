@@ -25,6 +25,11 @@ export class RefusedCall extends Error {
 /** The server did not answer. */
 export class UnansweredCall extends Error {}
 
+/** The server had not answered when this long was over. Nothing was changed. */
+export class LateAnswer extends UnansweredCall {}
+
+const LONGEST_READ_MS = 60_000;
+
 /** Counts the calls that were refused because nobody is signed in. */
 export const signOuts = signal(0);
 
@@ -32,6 +37,8 @@ export const signOuts = signal(0);
 export const OWN_HEADERS = { 'X-Wirefarm-Client': 'console' };
 
 export async function send<Answer>({ method, path, body }: Call<Answer>): Promise<Answer> {
+  if (method === 'GET')
+    return inTime(async (signal) => read(await answerOf(path, { headers: OWN_HEADERS, signal })));
   const init: RequestInit =
     body === undefined
       ? { method, headers: OWN_HEADERS }
@@ -55,10 +62,12 @@ export async function sendBytes<Answer>(
 }
 
 /** Reads an answer that is text. */
-export async function sendForText(path: string): Promise<string> {
-  const reply = await answerOf(path, { method: 'GET', headers: OWN_HEADERS });
-  if (!reply.ok) await read(reply);
-  return reply.text();
+export function sendForText(path: string): Promise<string> {
+  return inTime(async (signal) => {
+    const reply = await answerOf(path, { headers: OWN_HEADERS, signal });
+    if (!reply.ok) await read(reply);
+    return reply.text();
+  });
 }
 
 /** Reads lines of JSON as they come, until the end or the signal. */
@@ -85,6 +94,19 @@ export function newId(): string {
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Gives a question up that has no answer after a minute, so that nobody waits for ever. */
+async function inTime<Answer>(ask: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  const leave = new AbortController();
+  const timer = setTimeout(() => leave.abort(), LONGEST_READ_MS);
+  try {
+    return await ask(leave.signal);
+  } catch (error) {
+    throw leave.signal.aborted ? new LateAnswer('', { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function answerOf(path: string, init: RequestInit): Promise<Response> {

@@ -1,5 +1,6 @@
 /** A WebSocket that is opened again whenever it closes, until it is told to stop; HTTP takes its place where none passes. */
 import { send, sendForLines, type Call } from './call.js';
+import { watchForSocket } from './socket-watch.js';
 
 interface LiveSocketOptions {
   /** Relative to the document; a function is asked for each connection. */
@@ -38,11 +39,16 @@ export function liveSocket(options: LiveSocketOptions): () => void {
     clearTimeout(timer);
     timer = setTimeout(() => socket?.close(), SILENCE_MS);
   };
-  const open = (): void => {
+  const address = (): string => {
     const url = new URL(typeof path === 'string' ? path : path(), document.baseURI);
     url.protocol = url.protocol.replace('http', 'ws');
-    socket = new WebSocket(url);
+    return url.href;
+  };
+  const open = (): void => {
+    socket = new WebSocket(address());
     socket.binaryType = 'arraybuffer';
+    // Nobody may answer at all.
+    listenForSilence();
     socket.onopen = (): void => {
       restMs = FIRST_REST_MS;
       failures = -1;
@@ -70,6 +76,7 @@ export function liveSocket(options: LiveSocketOptions): () => void {
     leave = new AbortController();
     failures = 0;
     let isHeard = false;
+    timer = setTimeout(() => leave.abort(), SILENCE_MS);
     const heard = (): void => {
       clearTimeout(timer);
       timer = setTimeout(() => leave.abort(), SILENCE_MS);
@@ -79,9 +86,14 @@ export function liveSocket(options: LiveSocketOptions): () => void {
       failures = MOST_FAILURES - 1;
       restMs = FIRST_REST_MS;
       onState?.(true, 'http');
+      watchForSocket(address, leave.signal, () => {
+        failures = 0;
+        leave.abort();
+      });
     };
     await otherwise(heard, leave.signal).catch(() => undefined);
     clearTimeout(timer);
+    leave.abort();
     rest('http');
   };
   open();

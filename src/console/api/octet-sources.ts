@@ -1,5 +1,6 @@
 /** The octets of live packets: by a WebSocket, or over HTTP where none passes. */
 import { OWN_HEADERS } from './call.js';
+import { watchForSocket } from './socket-watch.js';
 
 interface OctetSource {
   close(): void;
@@ -42,9 +43,21 @@ export class OctetSources {
   #openStream(url: string, listener: OctetListener): OctetSource {
     const leave = new AbortController();
     const address = url.replace(/^ws/, 'http').replace('/pcap/ws', '/pcap');
-    void this.#read(address, listener, leave.signal)
+    const onOpen = (): void => {
+      listener.onOpen();
+      watchForSocket(
+        () => url,
+        leave.signal,
+        () => {
+          this.#failures = 0;
+          leave.abort();
+        },
+      );
+    };
+    void this.#read(address, { ...listener, onOpen }, leave.signal)
       .catch(() => undefined)
       .then(() => {
+        leave.abort();
         listener.onClose();
       });
     return { close: () => leave.abort() };

@@ -1,6 +1,6 @@
 /** Short messages: about something that this person has begun, or about a failure. */
 import { signal } from '@preact/signals';
-import { RefusedCall, UnansweredCall } from '../api/call.js';
+import { LateAnswer, RefusedCall, UnansweredCall } from '../api/call.js';
 import { TEXTS } from '../texts.js';
 
 interface Toast {
@@ -37,6 +37,7 @@ export function dismiss(id: number): void {
 }
 
 export function sentenceOf(error: unknown): string {
+  if (error instanceof LateAnswer) return TEXTS.late;
   if (error instanceof UnansweredCall) return TEXTS.unanswered;
   if (error instanceof RefusedCall) return error.message;
   return error instanceof Error ? error.message : String(error);

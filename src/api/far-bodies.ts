@@ -70,22 +70,22 @@ export async function receiveFarFile(exchange: Exchange, node: FarNode, path: st
   return empty(201);
 }
 
-/** A live stream of another compute. One that has not been answered yet ends what waits for it with its refusal. */
-export function farTail(answer: Promise<FarAnswer>): TailSource {
+/**
+ * A live stream of another compute, which `leave` ends. One that has not been answered yet ends what waits for it with its
+ * refusal.
+ */
+export function farTail(answer: Promise<FarAnswer>, leave: AbortController): TailSource {
   let body: Readable | undefined;
-  const state = { isWanted: true };
   const bytes = new RelayedBytes({
     goOn: () => body?.resume(),
     abort: () => {
-      state.isWanted = false;
-      body?.destroy();
+      leave.abort();
     },
   });
   answer.then(
     (begun) => {
       body = begun.body;
-      if (state.isWanted) pour(body, bytes);
-      else body.destroy();
+      pour(body, bytes);
     },
     (error: unknown) => {
       bytes.fail(error instanceof Error ? error : new Error(String(error)));

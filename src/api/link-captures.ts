@@ -200,9 +200,10 @@ async function streamCapture(exchange: Exchange, capture: LinkCapture | FarCaptu
 
 /** A compute that answers at once may still refuse. One of GNS3 sends no head before the first packet. */
 async function farView(capture: FarCapture): Promise<TailSource> {
-  const answer = capture.pcap();
+  const leave = new AbortController();
+  const answer = capture.pcap(leave.signal);
   if (capture.answersAtOnce) await answer;
-  return farTail(answer);
+  return farTail(answer, leave);
 }
 
 function mediaOf(format: 'pcap' | 'pcapng'): string {

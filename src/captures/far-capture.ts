@@ -153,9 +153,9 @@ export class FarCapture implements ShownCapture {
   }
 
   /** Everything from the first packet to the end of the capture. */
-  pcap(): Promise<FarAnswer> {
+  pcap(signal: AbortSignal): Promise<FarAnswer> {
     const end = this.#found();
-    return end.node.open({ method: 'GET', path: `${portPath(end)}/pcap`, isLive: true });
+    return end.node.open({ method: 'GET', path: `${portPath(end)}/pcap`, isLive: true, signal });
   }
 
   /** The file, or the part of it that the headers ask for. */

@@ -14,6 +14,8 @@ export interface FarRequest {
   readonly body?: Uint8Array | Readable | undefined;
   /** It goes on until somebody ends it: the compute may send nothing for as long as it likes, not even a head. */
   readonly isLive?: boolean;
+  /** Ends the request, answered or not. */
+  readonly signal?: AbortSignal;
 }
 
 export interface FarAnswer {

@@ -218,6 +218,23 @@ void t.test('a compute of GNS3 is driven past its traps', async (t) => {
     stock.files.set(`/projects/${lab.id}/files/project-files/captures/${name}`, Buffer.from('packet'));
     t.match(await client.get(`${at}/capture/file`), { status: 200, text: 'packet' });
 
+    const follows = (count: number): Promise<boolean> =>
+      eventually(`${count} follow there`, () => (stock.streamsAt(port) === count ? true : undefined));
+    for (const isHeard of [true, false]) {
+      const leave = new AbortController();
+      const asked = fetch(`${controller.url}${at}/pcap`, { signal: leave.signal });
+      await follows(1);
+      if (isHeard) {
+        stock.record(port, Buffer.from('first'));
+        const stream = (await asked).body as AsyncIterable<Uint8Array>;
+        const first = await stream[Symbol.asyncIterator]().next();
+        t.equal(Buffer.from(first.value as Uint8Array).toString(), 'first');
+      }
+      leave.abort();
+      if (!isHeard) await t.rejects(asked, 'it had not been answered');
+      await follows(0);
+    }
+
     const file = `${lab.at(two)}/files/startup.vpc`;
     await client.expect(201, 'POST', file, 'ip 10.0.0.9/24');
     t.match(await client.get(file), { status: 200, text: 'ip 10.0.0.9/24' });

@@ -94,11 +94,12 @@ export class ComputeStreams {
     request.on('close', () => this.#open.delete(request));
   }
 
-  #send({ method, path, headers, body }: FarRequest): ClientRequest {
+  #send({ method, path, headers, body, signal }: FarRequest): ClientRequest {
     const { compute } = this.#client;
     const send = compute.protocol === 'https' ? requestGuarded : requestPlain;
     const request = send(this.#client.address('http', path), {
       ...{ method, agent: this.#agent, lookup: lookupInTurn },
+      ...(signal === undefined ? {} : { signal }),
       headers: {
         ...this.#client.headers,
         ...headers,

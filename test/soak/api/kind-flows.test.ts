@@ -15,6 +15,11 @@ const environment = {
   WIREFARM_DOCKER_PRIVILEGES: 'fewer',
 };
 const server = await startServer(t, { flags: ['--kvm', 'off'], environment });
+t.teardown(() => {
+  if (t.passing()) return;
+  for (const line of server.log().split('\n'))
+    if (line.includes('"level":50')) process.stderr.write(`${line}\n`);
+});
 await new Client(server.url).expect(201, 'PUT', '/v2/iou_license', {
   iourc_content: '[license]\nhost = 0;\n',
 });

@@ -1,7 +1,8 @@
-/** A server that has programs and nothing else. Tests kill it. */
+/** A server that has programs and nothing else. Tests kill it. It says when all have printed their first line. */
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { Keeper } from '../../../src/run/keeper/keeper.js';
+import { eventually } from '../../support/eventually.js';
 
 const [folder = '', graceSeconds = '', programs = ''] = process.argv.slice(2);
 const mark = readFileSync(0, 'utf8').trim();
@@ -22,7 +23,7 @@ await keeper.start();
 say('started');
 await Promise.allSettled(
   Array.from({ length: count }, async (_, index) => {
-    await keeper.spawn({
+    const program = await keeper.spawn({
       id: String(index),
       command: 'sh',
       args: ['-c', `echo hello ${index}; trap "" HUP; while read line; do echo "got $line"; done`],
@@ -33,6 +34,8 @@ await Promise.allSettled(
       memo: { index, name: `PC ${index}` },
     });
     say(`spawned ${index}`);
+    const hasPrinted = eventually('it prints', () => (program.output.length > 0 ? true : undefined));
+    await Promise.race([hasPrinted, program.ended]);
   }),
 );
 say('spawned all');

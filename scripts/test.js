@@ -44,6 +44,8 @@ const RECEIVE_BUFFER = 4 * 1024 * 1024;
 const RECEIVE_BUFFER_LIMIT = '/proc/sys/net/core/rmem_max';
 const NON_FREE = new Set(['dynamips']);
 const isRoot = process.getuid?.() === 0;
+/** Half of the time of many files is waiting. More than four would share UDP ports (test/support/server-process.ts). */
+const JOBS = Math.min(2 * availableParallelism(), 4);
 const SLOWEST_SHOWN = 10;
 const PROGRESS_EVERY = 50;
 /** Failures of one file that are printed; the others are in the file of all output. */
@@ -52,12 +54,6 @@ const MOST_FAILURES = 5;
 const MOST_RUN_AGAIN = 5;
 
 const [tier, ...args] = process.argv.slice(2);
-/**
- * Half of the time of many files is waiting, in the long tier for more than other processes. More jobs would share ports
- * (test/support/server-process.ts).
- */
-const JOBS =
-  tier === LONG ? Math.min(2 * availableParallelism(), 4) : Math.min(3 * availableParallelism(), 6);
 /** Nothing is judged by its time: this only ends what hangs. A loaded machine may have a multiple of it. */
 const LONGEST_FILE_S = (tier === LONG ? 1800 : 600) * Number(process.env.WIREFARM_TEST_PATIENCE ?? 1);
 

@@ -43,18 +43,15 @@ export interface ServerOptions {
 
 /** Servers of tests that run at the same time must not give out the same UDP ports. Linux has those below for clients. */
 const FIRST_UDP_PORT = 61_000;
-const UDP_PORTS_OF_A_JOB = 700;
+const UDP_PORTS_OF_A_JOB = 1000;
 const UDP_PORTS_OF_A_SERVER = 100;
-const FIRST_OF_MANY = 12_500;
-const MANY_UDP_PORTS = 2800;
+const FIRST_OF_MANY = 12_000;
+const MANY_UDP_PORTS = 3000;
 const FIRST_CONSOLE_PORT = 10_001;
-const CONSOLE_JOBS = 6;
+const CONSOLE_JOBS = 4;
 const CONSOLE_PORTS_OF_A_JOB = 400;
 const CONSOLE_PORTS_OF_A_PART = 100;
-/**
- * For a server with thousands of links: what is to be its WIREFARM_UDP_PORTS. Two files of the soak have it, far from each
- * other; there, no more than four jobs run, which leave these ports alone.
- */
+/** For a server with thousands of links: what is to be its WIREFARM_UDP_PORTS. Two files of the soak have it, far from each other. */
 export const MOST_UDP_PORTS = '24000-31999';
 let servers = 0;
 

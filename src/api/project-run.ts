@@ -1,7 +1,8 @@
 /** The route that tells how the nodes and links of an open project run, wherever they do. */
-import { json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
+import { SlicedText } from '../http/sliced-text.js';
 import type { Controller } from '../lab/controller.js';
+import type { Topology } from '../lab/topology/topology.js';
 import { names } from './schemas.js';
 import { projectRun } from './shapes/project-run.js';
 
@@ -15,18 +16,27 @@ export function projectRunRoutes({ projects }: Controller): Route[] {
       summary: 'Show which nodes and links of an open project run as they are wanted, and why others do not',
       params: names('project_id'),
       answers: { 200: projectRun },
-      handle: ({ params }) => {
-        const { nodes, links, run } = projects.find(params.project_id).topology;
-        return json(200, {
-          links: Object.fromEntries([...links.values()].map((link) => [link.link_id, run.linkReport(link)])),
-          nodes: Object.fromEntries(
-            [...nodes.values()].map((node) => [
-              node.node_id,
-              { ...run.nodeReport(node), compute_id: node.compute_id },
-            ]),
-          ),
-        });
+      handle: ({ params, exchange }) => {
+        const text = new SlicedText(runText(projects.find(params.project_id).topology));
+        return exchange.streamTail('application/json', text);
       },
     }),
   ];
+}
+
+/** A piece is one link or node: a lab may have thousands. */
+function* runText({ nodes, links, run }: Topology): Generator<string> {
+  let before = '{"links":{';
+  for (const link of links.values()) {
+    yield `${before}"${link.link_id}":${JSON.stringify(run.linkReport(link))}`;
+    before = ',';
+  }
+  yield before === ',' ? '' : before;
+  before = '},"nodes":{';
+  for (const node of nodes.values()) {
+    const report = { ...run.nodeReport(node), compute_id: node.compute_id };
+    yield `${before}"${node.node_id}":${JSON.stringify(report)}`;
+    before = ',';
+  }
+  yield before === ',' ? '}}' : `${before}}}`;
 }

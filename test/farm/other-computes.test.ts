@@ -15,6 +15,9 @@ import { missingVpcs } from '../support/vpcs.js';
 const controller = await startServer(t, { environment: { WIREFARM_CONSOLE_PORTS: ownConsolePorts() } });
 const client = new Client(controller.url);
 
+/** Each counts 64 bytes of the 256 KiB that may wait. */
+const MOST_EARLY_FRAMES = 4200;
+
 const prompt = (name: string): RegExp => new RegExp(`${name}> $`);
 
 /** Puts a compute on record, and waits until it is connected. */
@@ -245,6 +248,11 @@ void t.test('a compute of GNS3 is driven past its traps', async (t) => {
     const user = await lab.console(t, two);
     await user.ask('help', /PC1> help/);
     t.strictSame(stock.typed, ['help\r']);
+    stock.hangsConsoles = true;
+    const flood = await NodeTerminal.open(t, `${controller.url}${lab.at(two)}/console/ws`);
+    for (let frame = 0; frame < MOST_EARLY_FRAMES; frame++) flood.press('');
+    t.match(await flood.closed, [1013], 'frames without bytes wait, too');
+    stock.hangsConsoles = false;
 
     await lab.act(two, 'stop');
     await eventually('the end of the capture', async () => {

@@ -44,11 +44,17 @@ export class StockCompute {
   credentials: string | undefined;
   /** Answers in the place of its own, by the request; `hang` never answers. */
   readonly instead = new Map<string, Answer | 'hang'>();
+  /** Consoles are asked for in vain. */
+  hangsConsoles = false;
   #nextPort = 40_000;
 
   private constructor() {
     this.#http = createServer((request, response) => void this.#handle(request, response));
     this.#http.on('upgrade', (request: IncomingMessage, socket, head) => {
+      if (this.hangsConsoles && request.url?.endsWith('/console/ws') === true) {
+        socket.on('end', () => socket.destroy()).resume();
+        return;
+      }
       this.#sockets.handleUpgrade(request, socket, head, (connection) => {
         if (request.url?.endsWith('/console/ws') === true) {
           connection.send(Buffer.from('PC1> '));

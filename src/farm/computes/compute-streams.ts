@@ -27,6 +27,8 @@ const LARGEST_REFUSAL = 64 * 1024;
 const LARGEST_FRAME = 512 * 1024;
 const BEYOND_END = 416;
 const NOT_REACHED = 1011;
+/** Bytes that a frame which waits counts for besides its own: many may be empty. */
+const FRAME_COST = 64;
 
 export class ComputeStreams {
   readonly #client: ComputeClient;
@@ -149,6 +151,7 @@ class UsedSocket implements FarSocket {
   readonly #socket: WebSocket;
   /** Frames that were sent before the connection was there. */
   #early: { readonly bytes: Uint8Array; readonly isText: boolean }[] | undefined = [];
+  #earlyBytes = 0;
   #isOver = false;
 
   constructor(socket: WebSocket, user: FarSocketUser, closed: () => void) {
@@ -181,7 +184,8 @@ class UsedSocket implements FarSocket {
       return this.#socket.bufferedAmount;
     }
     this.#early.push({ bytes, isText });
-    return this.#early.reduce((sum, early) => sum + early.bytes.length, 0);
+    this.#earlyBytes += bytes.length + FRAME_COST;
+    return this.#earlyBytes;
   }
 
   goOn(): void {

@@ -8,6 +8,7 @@ import type { Audit } from '../lab/audit/audit.js';
 import type { AuditChecks } from '../operations/audit-checks.js';
 import { nothing } from './schemas.js';
 import { auditVerification } from './shapes/audit.js';
+import { begunJobAnswer } from './begun-job.js';
 import { begunJob } from './shapes/jobs.js';
 
 const MEDIA = 'application/x-ndjson';
@@ -60,7 +61,7 @@ export function auditRoutes(
       summary: 'Begin to verify all of the audit, unless that is under way',
       params: nothing,
       answers: { 202: begunJob },
-      handle: () => json(202, { job_id: checks.begin() }),
+      handle: ({ exchange }) => begunJobAnswer(exchange, checks.begin()),
     }),
   ];
 }

@@ -1,6 +1,6 @@
 /** Backups of the whole server. */
 import { z } from 'zod';
-import { empty, json } from '../http/answer.js';
+import { json } from '../http/answer.js';
 import type { FileThreads } from '../http/file-source.js';
 import { route, type Route } from '../http/route.js';
 import { TarStream } from '../http/tar-stream.js';
@@ -10,6 +10,7 @@ import { EXTRAS } from '../operations/backup/backup-form.js';
 import type { Backups } from '../operations/backup/backups.js';
 import { names, nothing } from './schemas.js';
 import { backupList } from './shapes/backups.js';
+import { begunJobAnswer } from './begun-job.js';
 import { begunJob } from './shapes/jobs.js';
 
 const PATH = '/v2/admin/backups';
@@ -49,8 +50,9 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       params: nothing,
       query: begun,
       answers: { 202: z.strictObject({ backup_id: uuid, job_id: uuid }) },
-      handle: ({ query }) => {
+      handle: ({ query, exchange }) => {
         const { backupId, jobId } = backups().create(query.with);
+        exchange.jobId = jobId;
         return json(202, { backup_id: backupId, job_id: jobId });
       },
     }),
@@ -77,20 +79,19 @@ export function backupRoutes(backups: () => Backups, files: FileThreads): Route[
       summary: 'Begin to read all of a backup; the list of backups tells what of it is damaged',
       params,
       answers: { 202: begunJob },
-      handle: async ({ params: { backup_id: id } }) => json(202, { job_id: await backups().verify(id) }),
+      handle: async ({ params: { backup_id: id }, exchange }) =>
+        begunJobAnswer(exchange, await backups().verify(id)),
     }),
     route({
       method: 'DELETE',
       path: `${PATH}/{backup_id}`,
       tag,
       access,
-      summary: 'Delete a backup, and what no other one needs',
+      summary: 'Begin to delete a backup, and what no other one needs',
       params,
-      answers: { 204: null },
-      handle: async ({ params: { backup_id: id } }) => {
-        await backups().delete(id);
-        return empty(204);
-      },
+      answers: { 202: begunJob },
+      handle: async ({ params: { backup_id: id }, exchange }) =>
+        begunJobAnswer(exchange, await backups().delete(id)),
     }),
   ];
 }

@@ -1,7 +1,6 @@
 /** Many changes of nodes or links in one call, each with a result of its own: one that fails does not keep the others. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Refusal } from '../base/errors/errors.js';
-import { INTERNAL_ERROR } from '../http/error-body.js';
+import { INTERNAL_ERROR, Refusal } from '../base/errors/errors.js';
 import type { Project } from '../lab/projects/project.js';
 
 /** So many changes begin in one turn of the HTTP thread. */

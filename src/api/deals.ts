@@ -1,7 +1,7 @@
 /** Labs that are dealt to groups: a copy for each member, snapshots of all copies, and what became of them. */
 import { z } from 'zod';
 import { refusals } from '../base/errors/errors.js';
-import { json, jsonText, type WholeAnswer } from '../http/answer.js';
+import { json } from '../http/answer.js';
 import type { Caller } from '../http/caller.js';
 import { route, type Route } from '../http/route.js';
 import { userName } from '../lab/access/account-form.js';
@@ -9,19 +9,19 @@ import type { Group } from '../lab/access/access-records.js';
 import type { Groups } from '../lab/access/groups.js';
 import type { Controller } from '../lab/controller.js';
 import { includesGrant } from '../base/rights.js';
-import { text, uuid } from '../lab/gns3-file/topology-schema.js';
+import { text } from '../lab/gns3-file/topology-schema.js';
 import type { Deals } from '../operations/deals.js';
 import { hasRunning } from '../snapshots/stopped-nodes.js';
+import { begunJobAnswer } from './begun-job.js';
 import { isoOf, type EndTimeServices } from './end-times.js';
 import { seenGroup } from './groups.js';
 import { names } from './schemas.js';
 import { dealtCopy, dealtLab } from './shapes/deals.js';
+import { begunJob } from './shapes/jobs.js';
 
 const tag = 'Deals';
 const MOST_PEOPLE = 1000;
 const access = { right: 'projects:write', project: 'project_id' } as const;
-
-const begun = z.strictObject({ job_id: uuid });
 
 export function dealRoutes(
   { projects }: Controller,
@@ -81,9 +81,9 @@ export function dealRoutes(
       access,
       summary: 'Give each member of a group a copy of the stopped lab, as a job; who has one is left alone',
       params,
-      answers: { 202: begun },
-      handle: ({ params: { project_id: id, group_name: name }, exchange: { caller } }) =>
-        told(deals.deal(projects.find(id), taughtGroup(groups, caller, name))),
+      answers: { 202: begunJob },
+      handle: ({ params: { project_id: id, group_name: name }, exchange }) =>
+        begunJobAnswer(exchange, deals.deal(projects.find(id), taughtGroup(groups, exchange.caller, name))),
     }),
     route({
       method: 'POST',
@@ -93,9 +93,12 @@ export function dealRoutes(
       summary: 'Create a snapshot of this name of each copy, as a job; a copy that has one is left alone',
       params,
       body: z.strictObject({ name: text(1, 100) }),
-      answers: { 202: begun },
-      handle: ({ params: { project_id: id, group_name: name }, body, exchange: { caller } }) =>
-        told(deals.collect(projects.find(id), taughtGroup(groups, caller, name), body.name)),
+      answers: { 202: begunJob },
+      handle: ({ params: { project_id: id, group_name: name }, body, exchange }) =>
+        begunJobAnswer(
+          exchange,
+          deals.collect(projects.find(id), taughtGroup(groups, exchange.caller, name), body.name),
+        ),
     }),
     route({
       method: 'POST',
@@ -105,9 +108,12 @@ export function dealRoutes(
       summary: 'Make each copy, or those of some members, what it was when it was dealt, as a job',
       params,
       body: z.strictObject({ members: z.array(userName).max(MOST_PEOPLE).optional() }),
-      answers: { 202: begun },
-      handle: ({ params: { project_id: id, group_name: name }, body, exchange: { caller } }) =>
-        told(deals.reset(projects.find(id), taughtGroup(groups, caller, name), body.members)),
+      answers: { 202: begunJob },
+      handle: ({ params: { project_id: id, group_name: name }, body, exchange }) =>
+        begunJobAnswer(
+          exchange,
+          deals.reset(projects.find(id), taughtGroup(groups, exchange.caller, name), body.members),
+        ),
     }),
   ];
 }
@@ -123,8 +129,4 @@ function taughtGroup(groups: Groups, caller: Caller, name: string): Group {
 function stateOf(project: Parameters<typeof hasRunning>[0]): 'closed' | 'open' | 'running' {
   if (!project.isOpen) return 'closed';
   return hasRunning(project) ? 'running' : 'open';
-}
-
-function told(jobId: string): WholeAnswer {
-  return jsonText(202, JSON.stringify({ job_id: jobId }), [['Wirefarm-Job', jobId]]);
 }

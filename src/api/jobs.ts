@@ -4,7 +4,7 @@ import { empty, json } from '../http/answer.js';
 import { route, type Route } from '../http/route.js';
 import type { Jobs } from '../snapshots/jobs.js';
 import { names, nothing } from './schemas.js';
-import { endedJob, job } from './shapes/jobs.js';
+import { endedJob, job, oneJob } from './shapes/jobs.js';
 
 const tag = 'Jobs';
 
@@ -48,6 +48,17 @@ export function jobRoutes(jobs: Jobs): Route[] {
       params: names('project_id'),
       answers: { 200: z.array(job) },
       handle: ({ params }) => json(200, jobs.of(params.project_id)),
+    }),
+    route({
+      method: 'GET',
+      path: `${all}/{job_id}`,
+      tag,
+      access: { right: 'projects:read', project: 'project_id' },
+      summary:
+        'Show one job, also when it has ended: its outcome, and the result of one whose request has begun it only',
+      params: names('project_id', 'job_id'),
+      answers: { 200: oneJob },
+      handle: ({ params }) => json(200, jobs.find(params.project_id, params.job_id)),
     }),
     route({
       method: 'DELETE',

@@ -85,7 +85,7 @@ export function labFileRoutes({ projects }: Controller, labFiles: LabFiles): Rou
       body: labFile,
       checkBody: (body) => labFiles.check(body),
       answers: { 200: labPlan, 202: z.strictObject({ ...labPlan.shape, job_id: uuid }) },
-      handle: async ({ params: { project_id: id }, query, body }) => {
+      handle: async ({ params: { project_id: id }, query, body, exchange }) => {
         const project = projects.find(id);
         if (query.dry_run) {
           const { digest, changes } = await labFiles.plan(project, body, query.prune);
@@ -93,6 +93,7 @@ export function labFileRoutes({ projects }: Controller, labFiles: LabFiles): Rou
         }
         const options = { prunes: query.prune, allowsRecreation: query.allow_recreate, digest: query.plan };
         const { plan: applied, jobId } = await labFiles.apply(project, body, options);
+        exchange.jobId = jobId;
         return json(202, { digest: applied.digest, changes: applied.changes, job_id: jobId });
       },
     }),

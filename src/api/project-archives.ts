@@ -86,7 +86,7 @@ export function projectArchiveRoutes(
         const wish = { id, name: name === '' ? undefined : name, path: path === '' ? null : path, claim };
         const landing = archives.imports.landing(wish);
         await receiveFile(exchange, transfers, landing, 201);
-        return jsonText(201, await archives.imports.import(wish, landing));
+        return jsonText(201, await archives.imports.import(wish, landing, exchange));
       },
     }),
     route({
@@ -103,7 +103,7 @@ export function projectArchiveRoutes(
         if (path !== null) projects.checkPath(path);
         const claim = claimOf(grants, exchange.caller);
         const wish = { name: name ?? original.name, path, resetsAddresses: resets ?? false, claim };
-        return jsonText(201, await archives.copies.duplicate(original, wish));
+        return jsonText(201, await archives.copies.duplicate(original, wish, exchange));
       },
     }),
   ];

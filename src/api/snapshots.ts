@@ -7,11 +7,13 @@ import { FILE_ANSWERS, FILE_HEADERS, sendFile } from '../http/file-transfer.js';
 import { route, type Route } from '../http/route.js';
 import type { Controller } from '../lab/controller.js';
 import { SNAPSHOTS } from '../lab/projects/folder-layout.js';
-import { text, uuid } from '../lab/gns3-file/topology-schema.js';
+import { text } from '../lab/gns3-file/topology-schema.js';
 import type { ProjectArchives } from '../snapshots/projects/project-archives.js';
+import type { Jobs } from '../snapshots/jobs.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { ARCHIVE, sendArchive } from './archive-answer.js';
-import { node } from './shapes/nodes.js';
+import { begunWithResult } from './begun-job.js';
+import { begunJob } from './shapes/jobs.js';
 import { project } from './shapes/projects.js';
 import { comparison, fileChange, snapshot, snapshotFacts } from './shapes/snapshots.js';
 import { names } from './schemas.js';
@@ -31,11 +33,8 @@ const details = z.strictObject({
   state: z.enum(['whole', 'sealing']),
   digest: z.string().nullable(),
 });
-const verdict = z.strictObject({
-  snapshot_id: uuid,
-  is_whole: z.boolean(),
-  damaged: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
-});
+/** The most damaged files that a verification lists. */
+const MOST_DAMAGED = 1000;
 const number = z
   .string()
   .regex(/^\d{1,10}$/, 'must be a whole number')
@@ -46,6 +45,7 @@ export function snapshotRoutes(
   snapshots: Snapshots,
   archives: ProjectArchives,
   files: FileThreads,
+  jobs: Jobs,
 ): Route[] {
   const all = '/v2/projects/{project_id}/snapshots';
   const one = `${all}/{snapshot_id}`;
@@ -79,9 +79,10 @@ export function snapshotRoutes(
         params: { project_id: id },
         body: { name, description },
         query: { running, hold },
+        exchange,
       }) => {
         const wanted = running === 'true' ? { isLong: hold === 'long' } : undefined;
-        return json(201, await snapshots.create(projects.find(id), name, description, wanted));
+        return json(201, await snapshots.create(projects.find(id), name, description, wanted, exchange));
       },
     }),
     route({
@@ -89,7 +90,8 @@ export function snapshotRoutes(
       path: all,
       tag,
       access: { right: 'projects:write', project: 'project_id' },
-      summary: 'Delete snapshots, except the newest and the young ones',
+      summary:
+        'Begin to delete snapshots, except the newest and the young ones; the result of the job are those deleted',
       params: ofProject,
       query: z
         .strictObject({ keep: number.optional(), older_than: number.optional() })
@@ -97,9 +99,11 @@ export function snapshotRoutes(
           message:
             'give the number of snapshots to keep (keep), the age from which they may go (older_than, in seconds), or both',
         }),
-      answers: { 200: z.array(snapshot) },
-      handle: async ({ params: { project_id: id }, query: { keep, older_than: olderThan } }) =>
-        json(200, await snapshots.prune(projects.find(id), { keep, olderThan })),
+      answers: { 202: begunJob },
+      handle: ({ params: { project_id: id }, query: { keep, older_than: olderThan }, exchange }) =>
+        begunWithResult(exchange, jobs, snapshots.prune(projects.find(id), { keep, olderThan }), (gone) =>
+          JSON.stringify(gone),
+        ),
     }),
     route({
       method: 'GET',
@@ -120,8 +124,8 @@ export function snapshotRoutes(
       summary: 'Delete a snapshot',
       params,
       answers: { 204: null },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
-        await snapshots.delete(projects.find(id), wanted);
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) => {
+        await snapshots.delete(projects.find(id), wanted, exchange);
         return empty(204);
       },
     }),
@@ -135,12 +139,6 @@ export function snapshotRoutes(
       headers: FILE_HEADERS,
       answers: { ...FILE_ANSWERS, 200: { media: ARCHIVE }, 206: { media: ARCHIVE } },
       handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) => {
-        const client = {
-          address: exchange.address,
-          breakOff: () => {
-            exchange.breakOff();
-          },
-        };
         const found = projects.find(id);
         const { snapshot: kept, form } = await snapshots.find(found, wanted);
         if (form === 'gns3') {
@@ -151,7 +149,7 @@ export function snapshotRoutes(
             headers: () => [attachmentHeader(kept.filename)],
           });
         }
-        const archive = await archives.exports.beginSnapshot(found, kept, client);
+        const archive = await archives.exports.beginSnapshot(found, kept, exchange);
         return sendArchive(exchange, files, archive, kept.filename);
       },
     }),
@@ -163,32 +161,44 @@ export function snapshotRoutes(
       summary: 'Restore the project from a snapshot, whole or not at all',
       params,
       answers: { 201: project },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
-        jsonText(201, await snapshots.restore(projects.find(id), wanted)),
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) =>
+        jsonText(201, await snapshots.restore(projects.find(id), wanted, exchange)),
     }),
     route({
       method: 'POST',
       path: `${one}/nodes/{node_id}/restore`,
       tag,
       access: { right: 'projects:write', project: 'project_id' },
-      summary: 'Restore one node with its files and its links; nothing else is changed',
+      summary:
+        'Begin to restore one node with its files and its links, and nothing else; the result of the job is the node',
       params: names('project_id', 'snapshot_id', 'node_id'),
-      answers: { 201: node },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted, node_id: nodeId } }) =>
-        jsonText(201, await snapshots.restoreNode(projects.find(id), wanted, nodeId)),
+      answers: { 202: begunJob },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted, node_id: nodeId }, exchange }) =>
+        begunWithResult(
+          exchange,
+          jobs,
+          await snapshots.restoreNode(projects.find(id), wanted, nodeId),
+          (text) => text,
+        ),
     }),
     route({
       method: 'POST',
       path: `${one}/verify`,
       tag,
       access: { right: 'projects:read', project: 'project_id' },
-      summary: 'Verify a snapshot: read all of it and list what is damaged',
+      summary:
+        'Begin to read all of a snapshot; the result of the job says whether it is whole, and what is damaged',
       params,
-      answers: { 200: verdict },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) => {
-        const damaged = await snapshots.verify(projects.find(id), wanted);
-        return json(200, { snapshot_id: wanted, is_whole: damaged.length === 0, damaged });
-      },
+      answers: { 202: begunJob },
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) =>
+        begunWithResult(exchange, jobs, await snapshots.verify(projects.find(id), wanted), (damaged) =>
+          JSON.stringify({
+            snapshot_id: wanted,
+            is_whole: damaged.length === 0,
+            faults: damaged.length,
+            damaged: damaged.slice(0, MOST_DAMAGED),
+          }),
+        ),
     }),
     route({
       method: 'GET',
@@ -198,8 +208,8 @@ export function snapshotRoutes(
       summary: 'Compare the open project with the snapshot',
       params,
       answers: { 200: comparison },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted } }) =>
-        json(200, await snapshots.compare(projects.find(id), wanted)),
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, exchange }) =>
+        json(200, await snapshots.compare(projects.find(id), wanted, exchange)),
     }),
     route({
       method: 'GET',
@@ -210,11 +220,12 @@ export function snapshotRoutes(
       params,
       query: z.strictObject({ path: text(1, 4096) }),
       answers: { 200: fileChange },
-      handle: async ({ params: { project_id: id, snapshot_id: wanted }, query: { path } }) => {
+      handle: async ({ params: { project_id: id, snapshot_id: wanted }, query: { path }, exchange }) => {
         const { isCut, before, after, hunks, ...change } = await snapshots.compareFile(
           projects.find(id),
           wanted,
           path,
+          exchange,
         );
         return json(200, {
           path,

@@ -273,7 +273,7 @@ export function routeTable({
         ...linkBatchRoutes(controller, captures),
         ...linkCaptures.routes,
         ...drawingRoutes(controller),
-        ...snapshotRoutes(controller, snapshots, archives, files),
+        ...snapshotRoutes(controller, snapshots, archives, files, jobs),
         ...labFileRoutes(controller, labFiles),
         ...dealRoutes(controller, groups, deals, ends),
         ...templateRoutes(controller, nodeFolders),

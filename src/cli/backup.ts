@@ -61,6 +61,7 @@ const LIST = z.object({
   failure: z.string().nullable(),
 });
 const BEGUN = z.object({ backup_id: z.string() });
+const ENDED = z.array(z.object({ job_id: z.string(), outcome: z.string(), reason: z.string().optional() }));
 const BEGUN_JOB = z.object({ job_id: z.string() });
 
 type List = z.output<typeof LIST>;
@@ -83,7 +84,7 @@ export async function backup(args: readonly string[], environment: Environment):
     else if (file !== undefined) throw wrong('backup', 'name one backup');
     else if (verb === 'verify') return await verified(server, id, values.quiet === true);
     else {
-      await server.json('DELETE', `${PATH}/${id}`);
+      await deleted(server, id);
       tell(`deleted: ${id}`);
     }
   } else throw wrong('backup', 'say create, list, or verify, download or delete and which backup');
@@ -124,6 +125,18 @@ async function created(server: Server, isQuiet: boolean, extras: string): Promis
     }
   } finally {
     bar.clear();
+  }
+}
+
+/** Returns when the backup is gone. */
+async function deleted(server: Server, id: string): Promise<void> {
+  const { job_id: jobId } = BEGUN_JOB.parse(await server.json('DELETE', `${PATH}/${id}`));
+  for (;;) {
+    const ended = ENDED.parse(await server.json('GET', '/v2/jobs/ended'));
+    const job = ended.find((one) => one.job_id === jobId);
+    if (job?.outcome === 'failed') throw new CommandError(job.reason ?? `the backup ${id} is not deleted`);
+    if (job !== undefined) return;
+    await delay(LOOK_MS);
   }
 }
 

@@ -188,7 +188,7 @@ export class LabServer {
 
   async restoreNode(lab: Lab, { id }: LabSnapshot, node: string): Promise<void> {
     const path = `/v2/projects/${lab.id}/snapshots/${id}/nodes/${encodeURIComponent(node)}/restore`;
-    await this.#server.json('POST', path, {});
+    await this.#ended(lab, await this.#server.json('POST', path, {}));
   }
 
   /** The answer of the server, as it is. */
@@ -218,6 +218,19 @@ export class LabServer {
       if (state.isDone) return ended;
       const [job] = await this.#jobs(lab);
       if (job !== undefined) onProgress({ done: Number(job['done']), total: Number(job['total']) });
+    }
+  }
+
+  /** Waits for the job that an answer names. Throws CommandError with the reason when it fails. */
+  async #ended({ id }: Lab, answer: unknown): Promise<void> {
+    const jobId = isRecord(answer) ? answer['job_id'] : undefined;
+    // A server of an earlier version answers when all is done, and names no job.
+    if (typeof jobId !== 'string') return;
+    for (;;) {
+      const job = await this.#server.json('GET', `/v2/projects/${id}/jobs/${jobId}`);
+      if (isRecord(job) && job['outcome'] === 'failed') throw new CommandError(String(job['reason']));
+      if (isRecord(job) && job['outcome'] === 'done') return;
+      await pause(BETWEEN_LOOKS_MS);
     }
   }
 

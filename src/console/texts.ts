@@ -297,6 +297,7 @@ export const TEXTS = {
     outcomes: { done: 'done', failed: 'failed' },
     kindOf: (kind: string): string => kind.replaceAll('_', ' ').replace('.', ': '),
     failed: (kind: string, subject: string, reason: string): string => `${kind} ${subject}: ${reason}`,
+    unknown: 'The server does not know the job any more: it may have been started again meanwhile.',
   },
   captures: {
     title: 'Captures',

@@ -1,12 +1,9 @@
 /** The one place where an error becomes a status and a body. Every body has `code`, `message` and `status`. */
-import { isRefusal, Refusal } from '../base/errors/errors.js';
+import { INTERNAL_ERROR, isRefusal, Refusal } from '../base/errors/errors.js';
 import type { Headers } from './answer.js';
 import { END_OF_SESSION } from './credentials.js';
 import type { Exchange } from './exchange.js';
 import { MalformedJson } from './json-body.js';
-
-/** The status and the code of a fault of this server. */
-export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;
 
 interface ErrorAnswer {
   readonly status: number;

@@ -57,6 +57,8 @@ export class Exchange implements Member {
   owner: string | undefined;
   /** So old may the answer be, because another server of the farm might have what was asked for; undefined when it is not. */
   staleMs: number | undefined;
+  /** The job that the request has begun. */
+  jobId: string | undefined;
   /** The template of the route, once it has been found. */
   template: string | undefined;
   /** The caller, once that one is known. */
@@ -362,6 +364,7 @@ export class Exchange implements Member {
     add(['X-Request-Id', this.id]);
     this.#commonHeaders(this.origin).forEach(add);
     if (this.staleMs !== undefined) add(['Wirefarm-Stale', String(Math.ceil(this.staleMs / 1000))]);
+    if (this.jobId !== undefined) add(['Wirefarm-Job', this.jobId]);
     headers.forEach(add);
     return head.values();
   }

@@ -1,6 +1,7 @@
 /** A check that is a job. What it found is known until the next one begins, or the server ends. */
 import { messageOf } from '../base/errors/errors.js';
-import type { Job, JobKind, JobOwner, Jobs } from '../snapshots/jobs.js';
+import type { JobKind } from '../snapshots/job-views.js';
+import type { Job, JobOwner, Jobs } from '../snapshots/jobs.js';
 
 interface VerificationView<Found> {
   readonly job_id: string;

@@ -5,57 +5,31 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { JobProgress } from './content/job-progress.js';
-import { isRefusal, refusals } from '../base/errors/errors.js';
+import { EndedJobs } from './ended-jobs.js';
+import type { EndedView, JobKind, JobView } from './job-views.js';
+import { INTERNAL_ERROR, isRefusal, messageOf, Refusal, refusals } from '../base/errors/errors.js';
 import { Histogram } from '../base/metrics/histogram.js';
 import type { MetricPage } from '../base/metrics/metric-page.js';
 import type { Intake } from '../base/intake.js';
 import type { Claims } from '../lab/quotas/quotas.js';
 import type { Channel } from '../base/streams/channel.js';
 
-export type JobKind =
-  | 'snapshot.create'
-  | 'snapshot.delete'
-  | 'snapshot.restore'
-  | 'snapshot.verify'
-  | 'snapshot.seal'
-  | 'snapshot.compare'
-  | 'project.export'
-  | 'project.import'
-  | 'project.duplicate'
-  | 'lab_file.apply'
-  | 'backup.create'
-  | 'backup.verify'
-  | 'backup.delete'
-  | 'audit.verify'
-  | 'deal.copy'
-  | 'deal.collect'
-  | 'deal.reset';
-
 type JobOutcome = 'done' | 'failed' | 'cancelled';
-
-interface JobView {
-  readonly job_id: string;
-  readonly project_id: string;
-  readonly kind: JobKind;
-  /** The name of the snapshot or project that the job works on, for instance. */
-  readonly subject: string;
-  readonly state: 'waiting' | 'running';
-  /** Bytes, the steps of a lab file, or the members of a group; the total is 0 until it is known. */
-  readonly done: number;
-  readonly total: number;
-  readonly started_at: string;
-}
-
-interface EndedView extends JobView {
-  readonly outcome: 'done' | 'failed';
-  /** Why it failed. */
-  readonly reason?: string;
-  readonly ended_at: string;
-}
 
 export interface Job {
   readonly id: string;
   readonly progress: JobProgress;
+}
+
+/** A job that has begun, and the result that it will have. */
+export interface BegunJob<Result> {
+  readonly id: string;
+  readonly result: Promise<Result>;
+}
+
+/** The request that began a job: its answer names the job. */
+export interface JobAsker {
+  jobId: string | undefined;
 }
 
 /** The project that a job belongs to. */
@@ -78,8 +52,6 @@ interface Entry extends Job {
 }
 
 const MOST_WAITING = 64;
-/** So many jobs that have ended are known until the server ends. */
-const MOST_ENDED = 200;
 /** More jobs at once would slow each other down, and leave no thread for short tasks. */
 const MOST_RUNNING = 2;
 const TELL_MS = 500;
@@ -100,8 +72,7 @@ export class Jobs {
   readonly #entries = new Map<string, Entry>();
   /** The end of the last job of each project. */
   readonly #last = new Map<string, Promise<unknown>>();
-  /** The newest last. */
-  readonly #ended: EndedView[] = [];
+  readonly #ended = new EndedJobs();
   /** The ends of work that consists of jobs. */
   readonly #coordinated = new Map<Entry, Promise<unknown>>();
   /** The jobs that wait for a turn, by lane; the next lane comes first. */
@@ -135,7 +106,7 @@ export class Jobs {
 
   /** The jobs that have ended last, of all projects, the newest first. */
   ended(): EndedView[] {
-    return [...this.#ended].reverse();
+    return this.#ended.list();
   }
 
   cancel(projectId: string, jobId: string): void {
@@ -151,14 +122,26 @@ export class Jobs {
     await Promise.all([this.#last.get(projectId), ...coordinated.map(([, ended]) => ended)]);
   }
 
+  /** One job of a project, also when it has ended, and then with the result that was kept. Refuses (404) an unknown one. */
+  find(projectId: string, jobId: string): JobView | (EndedView & { readonly result?: unknown }) {
+    const entry = this.#entries.get(jobId);
+    if (entry?.owner.id === projectId) return viewOf(entry);
+    const ended = this.#ended.find(projectId, jobId);
+    if (ended === undefined) throw refusals.jobUnknown(jobId);
+    return ended;
+  }
+
   /** Runs `work` once the earlier jobs of this project have ended. */
   async run<Result>(
     owner: JobOwner,
     kind: JobKind,
     subject: string,
     work: (job: Job) => Promise<Result>,
+    asker?: JobAsker,
   ): Promise<Result> {
-    return this.begin(owner, kind, subject, work).result;
+    const { id, result } = this.begin(owner, kind, subject, work);
+    if (asker !== undefined) asker.jobId = id;
+    return result;
   }
 
   /** The same for work that is answered before it has ended: its id is known at once. */
@@ -167,7 +150,7 @@ export class Jobs {
     kind: JobKind,
     subject: string,
     work: (job: Job) => Promise<Result>,
-  ): { readonly id: string; readonly result: Promise<Result> } {
+  ): BegunJob<Result> {
     this.#check(owner);
     const giveBack = this.#quotas.claim(owner.id, { jobs: 1 });
     const { entry, leave } = this.#enter(owner, kind, subject);
@@ -182,6 +165,19 @@ export class Jobs {
     return { id: entry.id, result: running };
   }
 
+  /** Keeps what a job comes to, as `shown`, for those who ask for it by its id. */
+  keep<Result>({ id, result }: BegunJob<Result>, shown: (result: Result) => string): void {
+    result.then(
+      (found) => {
+        this.#ended.keep(id, shown(found));
+      },
+      (error: unknown) => {
+        // The view of the job tells why, but a fault of this server belongs into the log, too.
+        if (!(error instanceof Refusal)) this.#log.error({ err: error, job: id }, 'a job failed');
+      },
+    );
+  }
+
   /**
    * Begins work that consists of jobs, of this project or others: it takes no turn itself, and waits for no other job.
    * Refuses (409) a second one of the project.
@@ -191,7 +187,7 @@ export class Jobs {
     kind: JobKind,
     subject: string,
     work: (job: Job) => Promise<void>,
-  ): { readonly id: string; readonly result: Promise<void> } {
+  ): BegunJob<void> {
     this.#check(owner);
     if ([...this.#coordinated.keys()].some((other) => other.owner.id === owner.id))
       throw refusals.dealUnderWay();
@@ -211,10 +207,7 @@ export class Jobs {
       await before;
       return work();
     })();
-    const ended = running.then(
-      () => undefined,
-      () => undefined,
-    );
+    const ended = settled(running);
     this.#last.set(projectId, ended);
     void ended.then(() => {
       if (this.#last.get(projectId) === ended) this.#last.delete(projectId);
@@ -295,8 +288,8 @@ export class Jobs {
       return result;
     } catch (error) {
       if (isRefusal(error, 'job_cancelled')) outcome = 'cancelled';
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#end(entry, { outcome: 'failed', reason });
+      const { status, code } = error instanceof Refusal ? error : INTERNAL_ERROR;
+      this.#end(entry, { outcome: 'failed', reason: messageOf(error), code, status });
       throw error;
     } finally {
       this.#secondsOf(entry.kind, outcome).observe((performance.now() - begun) / 1000);
@@ -304,10 +297,9 @@ export class Jobs {
     }
   }
 
-  #end(entry: Entry, end: Pick<EndedView, 'outcome' | 'reason'>): void {
+  #end(entry: Entry, end: Pick<EndedView, 'outcome' | 'reason' | 'code' | 'status'>): void {
     const ended_at = new Date().toISOString();
-    this.#ended.push({ ...viewOf(entry), ...end, ended_at });
-    this.#ended.splice(0, this.#ended.length - MOST_ENDED);
+    this.#ended.add({ ...viewOf(entry), ...end, ended_at });
     this.#tell('job.ended', entry, { ...end, ended_at });
   }
 

@@ -12,7 +12,8 @@ import type { TaskRunner } from '../base/threads/task-pool.js';
 import type { CompareTasks, Comparison } from './compare-tasks.js';
 import type { FileChange, FileChangeTasks } from './file-change-tasks.js';
 import { jobPlace, type JobPlace } from './job-place.js';
-import type { Job, Jobs } from './jobs.js';
+import type { JobKind } from './job-views.js';
+import type { BegunJob, Job, JobAsker, Jobs } from './jobs.js';
 import type { SnapshotListTasks } from './snapshot-list-tasks.js';
 import type { Damage, PreparedRestore, SnapshotTasks } from './snapshot-tasks.js';
 import { newSnapshot, type ListedSnapshot, type Snapshot, type SnapshotDetails } from './snapshot.js';
@@ -70,9 +71,10 @@ export class Snapshots {
     name: string,
     description: string | undefined,
     hold: HoldRequest | undefined,
+    asker?: JobAsker,
   ): Promise<Snapshot> {
     checkName(name);
-    return this.#job(project, 'snapshot.create', name, async (job, place) => {
+    return this.#run(asker, project, 'snapshot.create', name, async (job, place) => {
       const { longJobs, memories, runningLabs } = this.#options;
       // The size of a snapshot is not known before, but a project beyond its quota gets none.
       (await project.takeRoom(0))();
@@ -97,18 +99,18 @@ export class Snapshots {
     });
   }
 
-  async delete(project: Project, id: string): Promise<void> {
+  async delete(project: Project, id: string, asker?: JobAsker): Promise<void> {
     // This check comes first.
     checkOpen(project);
     const { name } = (await this.find(project, id)).snapshot;
-    await this.#job(project, 'snapshot.delete', name, async () => {
+    await this.#run(asker, project, 'snapshot.delete', name, async () => {
       await this.#delete(project, await this.find(project, id));
     });
   }
 
-  /** Returns the deleted snapshots. */
-  prune(project: Project, { keep = 0, olderThan = 0 }: PruneLimits): Promise<Snapshot[]> {
-    return this.#job(project, 'snapshot.delete', 'older ones', async () => {
+  /** Begins to delete snapshots; the result are those that were deleted. */
+  prune(project: Project, { keep = 0, olderThan = 0 }: PruneLimits): BegunJob<Snapshot[]> {
+    return this.#begin(project, 'snapshot.delete', 'older ones', async () => {
       const listed = await this.#listed(project);
       const before = Date.now() / 1000 - olderThan;
       const going = listed
@@ -130,10 +132,10 @@ export class Snapshots {
     return found;
   }
 
-  /** Reads everything, and returns the damaged files. */
-  async verify(project: Project, id: string): Promise<Damage[]> {
+  /** Begins to read everything; the result are the damaged files. */
+  async verify(project: Project, id: string): Promise<BegunJob<Damage[]>> {
     const listed = await this.find(project, id);
-    return this.#job(project, 'snapshot.verify', listed.snapshot.name, ({ progress }) =>
+    return this.#begin(project, 'snapshot.verify', listed.snapshot.name, ({ progress }) =>
       this.#options.longJobs.run('verifySnapshot', {
         root: project.place.folder,
         listed,
@@ -143,32 +145,38 @@ export class Snapshots {
   }
 
   /** The differences of the project from the snapshot. */
-  async compare(project: Project, id: string): Promise<Comparison> {
+  async compare(project: Project, id: string, asker: JobAsker): Promise<Comparison> {
     const listed = await this.find(project, id);
-    return this.#job(project, 'snapshot.compare', listed.snapshot.name, async ({ progress }, place) => {
-      const records = await project.still(async (records) => {
-        const knownTo = listed.form === 'wirefarm' ? id : undefined;
-        await this.#options.longJobs.run('freezeProject', { ...place, knownTo, isForOthers: false });
-        return records;
-      });
-      const input = { ...place, listed, records, progress: progress.memory };
-      return this.#options.longJobs.run('compareSnapshot', input);
-    });
+    return this.#run(
+      asker,
+      project,
+      'snapshot.compare',
+      listed.snapshot.name,
+      async ({ progress }, place) => {
+        const records = await project.still(async (records) => {
+          const knownTo = listed.form === 'wirefarm' ? id : undefined;
+          await this.#options.longJobs.run('freezeProject', { ...place, knownTo, isForOthers: false });
+          return records;
+        });
+        const input = { ...place, listed, records, progress: progress.memory };
+        return this.#options.longJobs.run('compareSnapshot', input);
+      },
+    );
   }
 
   /** The lines in which a file of the project differs from that in the snapshot. */
-  async compareFile(project: Project, id: string, path: string): Promise<FileChange> {
+  async compareFile(project: Project, id: string, path: string, asker: JobAsker): Promise<FileChange> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.compare', name, async ({ progress }, { root, workFolder }) => {
+    return this.#run(asker, project, 'snapshot.compare', name, async ({ progress }, { root, workFolder }) => {
       const input = { root, workFolder, listed: await this.find(project, id), path };
       return this.#options.longJobs.run('compareFile', { ...input, progress: progress.memory });
     });
   }
 
   /** Gives the project the content of the snapshot, or changes nothing. Returns the text of the project. */
-  async restore(project: Project, id: string): Promise<string> {
+  async restore(project: Project, id: string, asker?: JobAsker): Promise<string> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
+    return this.#run(asker, project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
       const input = { root, listed, workFolder, progress: progress.memory };
       const prepared = await this.#options.longJobs.run('prepareRestore', input);
@@ -193,10 +201,10 @@ export class Snapshots {
     });
   }
 
-  /** Gives the node the content that it has in the snapshot; it runs as it did then. Returns the text of the node. */
-  async restoreNode(project: Project, id: string, nodeId: string): Promise<string> {
+  /** Begins to give the node the content that it has in the snapshot; it runs as it did then. The result is its text. */
+  async restoreNode(project: Project, id: string, nodeId: string): Promise<BegunJob<string>> {
     const { name } = (await this.find(project, id)).snapshot;
-    return this.#job(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
+    return this.#begin(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
       const input = { root, listed, workFolder, nodeId, progress: progress.memory };
       const { paths, ran, ...earlier } = await this.#options.longJobs.run('prepareNode', input);
@@ -232,15 +240,33 @@ export class Snapshots {
     });
   }
 
-  /** Runs `work` as a job, with folders of its own. */
-  #job<Result>(
+  /** Runs `work` as a job that the answer to the asker names. */
+  async #run<Result>(
+    asker: JobAsker | undefined,
     project: Project,
-    kind: Parameters<Jobs['run']>[1],
+    kind: JobKind,
     subject: string,
     work: (job: Job, place: JobPlace) => Promise<Result>,
   ): Promise<Result> {
-    return this.#options.jobs.run(project, kind, subject, async (job) => {
+    const { id, result } = this.#begin(project, kind, subject, work);
+    if (asker !== undefined) asker.jobId = id;
+    return result;
+  }
+
+  /** Begins `work` as a job, with folders of its own. */
+  #begin<Result>(
+    project: Project,
+    kind: JobKind,
+    subject: string,
+    work: (job: Job, place: JobPlace) => Promise<Result>,
+  ): BegunJob<Result> {
+    const check = (): void => {
       if (kind !== 'snapshot.verify') checkOpen(project);
+    };
+    check();
+    return this.#options.jobs.begin(project, kind, subject, async (job) => {
+      // It may have been closed while the job waited.
+      check();
       const place = jobPlace(this.#options.notes, project.place.folder, job.id);
       try {
         return await work(job, place);
@@ -284,13 +310,13 @@ export class Snapshots {
   #seal(project: Project, { snapshot_id: id, name }: Snapshot): void {
     const { jobs } = this.#options;
     if (jobs.of(project.id).some(({ kind, subject }) => kind === 'snapshot.seal' && subject === name)) return;
-    this.#job(project, 'snapshot.seal', name, ({ progress }) =>
+    this.#begin(project, 'snapshot.seal', name, ({ progress }) =>
       this.#options.longJobs.run('sealSnapshot', {
         root: project.place.folder,
         id,
         progress: progress.memory,
       }),
-    ).catch((error: unknown) => {
+    ).result.catch((error: unknown) => {
       this.#options.log.warn({ err: error, project: project.id, snapshot: id }, 'a snapshot is not sealed');
     });
   }

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Client } from '../support/client.js';
+import { Client, finished } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { writeFiles } from '../support/file-trees.js';
 import { sendArchive } from '../support/project-archive-lab.js';
@@ -142,7 +142,7 @@ void t.test('an export that was put together from parts is imported as the same 
     t.ok((await bytesOf(ours)).equals(await bytesOf(theirs)), file);
   }
   const [taken] = (await client.get(`${copy}/snapshots`)).body as { snapshot_id: string }[];
-  t.match((await client.post(`${copy}/snapshots/${String(taken?.snapshot_id)}/verify`)).body, {
+  t.match((await finished(client, 'POST', `${copy}/snapshots/${String(taken?.snapshot_id)}/verify`)).body, {
     is_whole: true,
   });
 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Client } from '../support/client.js';
+import { Client, resultOf } from '../support/client.js';
 import type { Json } from '../support/gns3-project.js';
 import { firstLab, firstLink, firstNode, placeOlder } from '../support/older-projects.js';
 import { importPath } from '../support/project-archive-lab.js';
@@ -70,7 +70,7 @@ void t.test('they are listed with their names and times, described and compared'
   const details = await client.expect(200, 'GET', at);
   t.match(details, { form: 'gns3', state: 'whole' });
   t.ok(Number(details['size']) > 500, 'with the length of their files');
-  t.match(await client.expect(200, 'POST', `${at}/verify`), { damaged: [] });
+  t.match(await resultOf(client, 'POST', `${at}/verify`), { damaged: [] });
   t.match(await client.expect(200, 'GET', `${at}/diff`), {
     nodes: { added: [/./], removed: [], changed: [] },
     files: { changed: [/startup\.vpc$/] },
@@ -99,7 +99,7 @@ void t.test('a deletion removes the folder, or the archive that was made of it',
   const at = (snapshot: Json | undefined): string => `${lab}/snapshots/${String(snapshot?.['snapshot_id'])}`;
   await client.expect(204, 'DELETE', at(first));
   t.strictSame(names(await listOf(`${lab}/snapshots`)), ['a_b']);
-  await client.expect(200, 'POST', `${at(second)}/verify`);
+  await resultOf(client, 'POST', `${at(second)}/verify`);
   t.ok(existsSync(join(folder, 'snapshots', `${AFTER}.gns3project`)));
   await client.expect(204, 'DELETE', at(second));
   t.strictSame(

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import t from 'tap';
 import { CAPTURES } from '../../src/lab/projects/folder-layout.js';
-import { Client } from '../support/client.js';
+import { Client, finished } from '../support/client.js';
 import { eventually } from '../support/eventually.js';
 import { recordTree, writeFiles } from '../support/file-trees.js';
 import { gns3Drawing, gns3Link, gns3Node, placeGns3Project } from '../support/gns3-project.js';
@@ -213,7 +213,7 @@ void t.test('an export that is imported and exported again is the same', async (
   t.match(imported, { name: 'before', created_at: snapshot['created_at'], project_id: id });
   t.not(imported?.['snapshot_id'], snapshot['snapshot_id']);
   const one = `${path}/snapshots/${String(imported?.['snapshot_id'])}`;
-  t.match((await client.post(`${one}/verify`)).body, { is_whole: true });
+  t.match((await finished(client, 'POST', `${one}/verify`)).body, { is_whole: true });
   await client.expect(201, 'POST', `${one}/restore`);
   const near = String(ids[0]?.[1]);
   t.equal((await client.get(`${path}/nodes/${near}/files/startup.cfg`)).text, 'hostname near');

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Client } from '../support/client.js';
+import { Client, resultOf } from '../support/client.js';
 import {
   gns3Drawing,
   gns3Link,
@@ -176,7 +176,7 @@ void t.test('one is restored: ids, files, links; nothing else of the archive', a
   await lab.write(nodes[0] ?? {}, 'startup.cfg', 'now');
   const id = String(nodes[0]?.['node_id']);
   await client.expect(204, 'DELETE', `${lab.path}/nodes/${id}`);
-  await client.expect(201, 'POST', `${lab.at(one)}/nodes/${id}/restore`);
+  await resultOf(client, 'POST', `${lab.at(one)}/nodes/${id}/restore`);
   t.equal((await lab.read(nodes[0] ?? {}, 'startup.cfg')).text, 'then', 'one node of it');
   t.equal(((await client.get(`${lab.path}/links`)).body as Json[]).length, 1);
 });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Client } from '../support/client.js';
+import { Client, finished, resultOf, type Reply } from '../support/client.js';
 import { end, type Json } from '../support/link-lab.js';
 import { NotificationLog } from '../support/notification-log.js';
 import { startServer } from '../support/server-process.js';
@@ -265,10 +265,36 @@ void t.test(
   },
 );
 
+void t.test('an answer names the job of its request, and the job tells how it ended', async (t) => {
+  const lab = await SnapshotLab.make(host);
+  const jobOf = async ({ headers }: Reply, project = lab.path): Promise<Reply> =>
+    client.get(`${project}/jobs/${headers.get('wirefarm-job') ?? 'none'}`);
+  const taken = await client.post(lab.snapshots, { name: 'one' });
+  const done = { outcome: 'done', subject: 'one' };
+  t.match((await jobOf(taken)).body, { ...done, kind: 'snapshot.create' });
+  const at = lab.at(taken.body as Json);
+  const refused = await client.post(lab.snapshots, { name: 'one' });
+  t.equal(refused.status, 409);
+  const { message: reason, code, status } = refused.body as Json;
+  t.match((await jobOf(refused)).body, { outcome: 'failed', reason, code, status });
+  t.match((await jobOf(await client.post(`${at}/restore`))).body, { ...done, kind: 'snapshot.restore' });
+  t.match((await jobOf(await client.get(`${at}/diff`))).body, { ...done, kind: 'snapshot.compare' });
+  const begun = await client.post(`${at}/verify`);
+  t.match(begun, { status: 202, body: { job_id: begun.headers.get('wirefarm-job') } });
+  t.match(await resultOf(client, 'POST', `${at}/verify`), { is_whole: true, faults: 0, damaged: [] });
+  const copied = await client.post(`${lab.path}/duplicate`, { name: `copy of ${lab.path}` });
+  t.match((await jobOf(copied)).body, { outcome: 'done', kind: 'project.duplicate' });
+  const elsewhere = `/v2/projects/${String((copied.body as Json)['project_id'])}`;
+  t.match(await jobOf(copied, elsewhere), { status: 404, body: { code: 'job_unknown' } });
+  t.match((await jobOf(await client.get(`${at}/archive`))).body, { ...done, kind: 'project.export' });
+  t.match((await jobOf(await client.delete(at))).body, { ...done, kind: 'snapshot.delete' });
+  t.notOk((await client.get(lab.snapshots)).headers.has('wirefarm-job'), 'other requests have no job');
+});
+
 void t.test('the oldest are deleted by count and by age', async (t) => {
   const lab = await SnapshotLab.make(host);
   const prune = (query: string): Promise<{ status: number; body: unknown }> =>
-    client.delete(lab.snapshots + query);
+    finished(client, 'DELETE', lab.snapshots + query);
   const taken: Json[] = [];
   for (const name of ['1', '2', '3', '4']) taken.push(await lab.take(name));
   for (const query of [

@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { Client } from '../support/client.js';
+import { Client, resultOf } from '../support/client.js';
 import { cli, type Ended } from '../support/cli.js';
 import { startServer } from '../support/server-process.js';
 
@@ -88,7 +88,7 @@ void t.test('a data folder of version 0.1.0 opens, and what was half done is fin
   await t.test('snapshots are whole, and can be restored', async (t) => {
     t.strictSame(await named(client, `/v2/projects/${RUNNING}/snapshots`), ['first', 'second']);
     const first = `/v2/projects/${RUNNING}/snapshots/${FIRST}`;
-    t.match(await client.expect(200, 'POST', `${first}/verify`), { is_whole: true });
+    t.match(await resultOf(client, 'POST', `${first}/verify`), { is_whole: true });
     await client.expect(201, 'POST', `${first}/restore`);
     const startup = `/v2/projects/${RUNNING}/nodes/${SWITCH}/files/startup.cfg`;
     t.equal((await client.get(startup)).text, 'hostname SW1\n');

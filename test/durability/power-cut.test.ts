@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../support/client.js';
+import { Client, finished } from '../support/client.js';
 import { NO_POWER_DISK, PowerDisk } from '../support/power-disk.js';
 import { Random, RandomBytes, testSeed } from '../support/random.js';
 import { rounds } from '../support/rounds.js';
@@ -172,7 +172,7 @@ class Writers {
       return reply;
     };
     await this.known.change(name, act, async (client) => {
-      const verdict = await client.post(`${base}/snapshots/${id}/verify`);
+      const verdict = await finished(client, 'POST', `${base}/snapshots/${id}/verify`);
       return (verdict.body as Json | undefined)?.['is_whole'] === true ? undefined : verdict.text;
     });
     if (this.random.chance(0.5)) {

@@ -16,7 +16,7 @@ import t from 'tap';
 import { messageOf } from '../../src/base/errors/errors.js';
 import { restoreBackup } from '../../src/operations/backup/restore.js';
 import { cli } from '../support/cli.js';
-import { Client } from '../support/client.js';
+import { Client, resultOf } from '../support/client.js';
 import { checkCounts, CountingLab, DISK } from '../support/counting-lab.js';
 import { eventually } from '../support/eventually.js';
 import { end, type Json } from '../support/link-lab.js';
@@ -96,7 +96,7 @@ void t.test('a backup restores to a farm in which each lab is whole and of one m
   t.ok(readFileSync(join(data, 'images/QEMU/a.img')).equals(IMAGE));
   t.equal((await there.get('/v2/symbols/mine.svg/raw')).status, 200);
   t.equal((await there.get(`/v2/templates/${String(template['template_id'])}`)).status, 200);
-  t.match(await there.expect(200, 'POST', `${first.lab.at(snapshot)}/verify`), {
+  t.match(await resultOf(there, 'POST', `${first.lab.at(snapshot)}/verify`), {
     damaged: [],
     is_whole: true,
   });

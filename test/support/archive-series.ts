@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Reply } from './client.js';
+import { finished, type Reply } from './client.js';
 import type { FaultLab } from './fault-lab.js';
 import type { Series } from './fault-series.js';
 import type { Json } from './gns3-project.js';
@@ -62,7 +62,9 @@ async function copies(lab: FaultLab): Promise<string[]> {
     const counts = await lab.client.expect(200, 'GET', `${base}/stats`);
     const snapshots = (await lab.client.get(`${base}/snapshots`)).body as Json[];
     const verdicts = await Promise.all(
-      snapshots.map(({ snapshot_id: of }) => lab.client.post(`${base}/snapshots/${String(of)}/verify`)),
+      snapshots.map(({ snapshot_id: of }) =>
+        finished(lab.client, 'POST', `${base}/snapshots/${String(of)}/verify`),
+      ),
     );
     const areWhole = verdicts.every(({ body }) => (body as Json)['is_whole'] === true);
     await lab.client.expect(204, 'POST', `${base}/close`);

@@ -98,6 +98,38 @@ export class Client {
   }
 }
 
+/**
+ * A request that begins a job of a project, as if it were answered at the end of the job: 200 with its result, or the
+ * refusal for which it failed.
+ */
+export async function finished(client: Client, method: string, path: string): Promise<Reply> {
+  const reply = await client.request(method, path);
+  if (reply.status !== 202) return reply;
+  const [project = ''] = /^\/v2\/projects\/[^/]+/.exec(path) ?? [];
+  const at = `${project}/jobs/${String((reply.body as Record<string, unknown>)['job_id'])}`;
+  for (;;) {
+    const job = await client.get(at);
+    const { outcome, result, reason, code, status } = (job.body ?? {}) as Record<string, unknown>;
+    const end = { headers: reply.headers, text: job.text };
+    if (job.status !== 200) return job;
+    if (outcome === 'done') return { ...end, status: 200, body: result };
+    if (outcome !== undefined)
+      return { ...end, status: Number(status), body: { message: reason, code, status } };
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The result of a job that must be done. */
+export async function resultOf(
+  client: Client,
+  method: string,
+  path: string,
+): Promise<Record<string, unknown>> {
+  const { status, body, text } = await finished(client, method, path);
+  if (status !== 200) throw new Error(`${method} ${path}: ${status}: ${text}`);
+  return (body ?? {}) as Record<string, unknown>;
+}
+
 /** A request that was not answered: the server may have gone. */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { manifestIds, readPlaces } from '../../src/snapshots/content/manifest.js';
 import { objectBehind } from '../../src/snapshots/content/objects.js';
 import { asideNames } from './aside-folders.js';
-import type { Client, Reply } from './client.js';
+import { finished, resultOf, type Client, type Reply } from './client.js';
 import type { FaultMode, FaultPlan } from './fault-plan.js';
 import { FaultServer, type Outcome } from './fault-server.js';
 import { folderContent, namesIn } from './folder-content.js';
@@ -121,8 +121,11 @@ export class FaultLab {
     return this.client.post(`${this.base}/snapshots/${id}/restore`);
   }
 
-  restoreNode(id: string): Promise<Reply> {
-    return this.client.post(`${this.base}/snapshots/${id}/nodes/${this.node}/restore`);
+  /** Answers 201 when it is done, as the restore of the whole project does. */
+  async restoreNode(id: string): Promise<Reply> {
+    const path = `${this.base}/snapshots/${id}/nodes/${this.node}/restore`;
+    const reply = await finished(this.client, 'POST', path);
+    return reply.status === 200 ? { ...reply, status: 201 } : reply;
   }
 
   /** Everything of the project that a snapshot holds, as a text to be compared. */
@@ -150,7 +153,7 @@ export class FaultLab {
     const listed = await this.listed();
     for (const name of ['first', 'second']) if (!listed.has(name)) problems.push(`${name} is not listed`);
     for (const [name, id] of listed) {
-      const verdict = await this.client.expect(200, 'POST', `${this.base}/snapshots/${id}/verify`);
+      const verdict = await resultOf(this.client, 'POST', `${this.base}/snapshots/${id}/verify`);
       if (verdict['is_whole'] !== true) problems.push(`${name} is damaged: ${JSON.stringify(verdict)}`);
     }
     if (readText(join(this.folder, CAPTURE)) !== 'what was captured') problems.push('the capture is gone');

@@ -1,7 +1,7 @@
 /** A project of a server, and what clients do with its snapshots. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Reply } from './client.js';
+import { resultOf, type Reply } from './client.js';
 import { recordTree } from './file-trees.js';
 import { LinkLab, type Json, type LabHost } from './link-lab.js';
 import { NotificationLog, type Notification } from './notification-log.js';
@@ -56,7 +56,7 @@ export class SnapshotLab {
 
   /** The damage that a check finds. */
   async damaged(snapshot: Json): Promise<unknown> {
-    return (await this.#host.client.expect(200, 'POST', `${this.at(snapshot)}/verify`))['damaged'];
+    return (await resultOf(this.#host.client, 'POST', `${this.at(snapshot)}/verify`))['damaged'];
   }
 
   diff(snapshot: Json): Promise<Json> {

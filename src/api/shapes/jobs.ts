@@ -25,14 +25,19 @@ export const verification = z.strictObject({
 });
 
 export const begunJob = z.strictObject({ job_id: uuid });
+export type BegunJobShape = z.output<typeof begunJob>;
 
 export type JobShape = z.output<typeof job>;
 
 export const endedJob = z.strictObject({
   ...job.shape,
   outcome: z.enum(['done', 'failed']),
-  /** Why it failed. */
+  /** Why it failed, as the answer to its request would say it. */
   reason: z.string().optional(),
+  code: z.string().optional(),
+  status: z.int().optional(),
   ended_at: z.string(),
 });
+/** One job: `result` is what it came to, where its request was answered before its end. */
+export const oneJob = z.union([job, z.strictObject({ ...endedJob.shape, result: z.unknown().optional() })]);
 export type EndedJobShape = z.output<typeof endedJob>;

@@ -61,6 +61,9 @@ export function refusalOfSystemError(code: string | undefined, path: string): Re
   }
 }
 
+/** The status and the code of a fault of this server. */
+export const INTERNAL_ERROR = { status: 500, code: 'internal_error' } as const;
+
 /** The code of an error of the system or of Node, such as ENOENT; undefined for other errors, and for refusals. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return undefined;

@@ -1,6 +1,7 @@
 /** The audit, backups and history of the server. */
 import type { AuditLineShape, AuditVerificationShape } from '../../api/shapes/audit.js';
 import type { BackupListShape } from '../../api/shapes/backups.js';
+import type { BegunJobShape } from '../../api/shapes/jobs.js';
 import type { RememberedEventShape } from '../../api/shapes/history.js';
 import { segment, sendForLines, type Call } from './call.js';
 
@@ -47,7 +48,7 @@ export const verifyBackup = (id: string): Call<unknown> => ({
   path: `${backups}/${segment(id)}/verify`,
 });
 
-export const deleteBackup = (id: string): Call<void> => ({
+export const deleteBackup = (id: string): Call<BegunJobShape> => ({
   method: 'DELETE',
   path: `${backups}/${segment(id)}`,
 });

@@ -1,4 +1,5 @@
 /** Snapshots of labs. */
+import type { BegunJobShape } from '../../api/shapes/jobs.js';
 import type { ComparisonShape, FileChangeShape, SnapshotShape } from '../../api/shapes/snapshots.js';
 import { segment, type Call } from './call.js';
 
@@ -30,7 +31,7 @@ export const compareFile = (snapshot: SnapshotShape, path: string): Call<FileCha
   path: `${one(snapshot)}/diff/file?${new URLSearchParams({ path }).toString()}`,
 });
 
-export const restoreNode = (snapshot: SnapshotShape, node: string): Call<unknown> => ({
+export const restoreNode = (snapshot: SnapshotShape, node: string): Call<BegunJobShape> => ({
   method: 'POST',
   path: `${one(snapshot)}/nodes/${segment(node)}/restore`,
 });

@@ -6,6 +6,7 @@ import { send } from '../api/call.js';
 import { restoreNode, restoreSnapshot } from '../api/snapshots.js';
 import { Dialog } from '../parts/dialog.js';
 import { TextField } from '../parts/text-field.js';
+import { ended } from '../state/jobs.js';
 import { failed, tell } from '../state/toasts.js';
 import { TEXTS } from '../texts.js';
 import type { NamedNode } from './snapshot-changes.js';
@@ -28,9 +29,14 @@ export function Restoration({ snapshot, node, onClose }: RestorationProps): JSX.
   const run = async (): Promise<void> => {
     isBusy.value = true;
     try {
-      await send(call);
-      tell(node === undefined ? texts.restored(snapshot.name) : texts.nodeRestored(node.name, snapshot.name));
-      onClose();
+      if (node === undefined) {
+        await send(restoreSnapshot(snapshot));
+        tell(texts.restored(snapshot.name));
+        onClose();
+      } else if (await ended(await send(restoreNode(snapshot, node.id)))) {
+        tell(texts.nodeRestored(node.name, snapshot.name));
+        onClose();
+      }
     } catch (error) {
       failed(error);
     }

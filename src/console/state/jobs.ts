@@ -1,6 +1,6 @@
 /** Jobs that run, and those that have ended last. */
 import { signal } from '@preact/signals';
-import type { EndedJobShape, JobShape } from '../../api/shapes/jobs.js';
+import type { BegunJobShape, EndedJobShape, JobShape } from '../../api/shapes/jobs.js';
 import { send } from '../api/call.js';
 import { listEndedJobs, listJobs } from '../api/jobs.js';
 import { onServerEvent } from '../api/notifications.js';
@@ -8,6 +8,7 @@ import { TEXTS } from '../texts.js';
 import { failed } from './toasts.js';
 
 const MOST_ENDED = 200;
+const BETWEEN_LOOKS_MS = 300;
 
 export const runningJobs = signal<readonly JobShape[]>([]);
 /** The newest first. */
@@ -33,6 +34,18 @@ export async function readJobs(): Promise<void> {
     endedJobs.value = [...newer, ...ended].slice(0, MOST_ENDED);
   } catch (error) {
     failed(error);
+  }
+}
+
+/** Waits until a job has ended, and returns whether it is done; the event of a failed one tells the user. */
+export async function ended({ job_id: wanted }: BegunJobShape): Promise<boolean> {
+  const isIt = ({ job_id: id }: JobShape): boolean => id === wanted;
+  for (;;) {
+    const running = await send(listJobs());
+    const job = (await send(listEndedJobs())).find(isIt);
+    if (job !== undefined) return job.outcome === 'done';
+    if (!running.some(isIt)) throw new Error(TEXTS.jobs.unknown);
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
   }
 }
 

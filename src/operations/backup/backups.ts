@@ -152,15 +152,22 @@ export class Backups {
     return jobId;
   }
 
-  /** Refuses (404) an unknown one, and (409) one that is being downloaded. */
-  async delete(backupId: string): Promise<void> {
-    const { jobs } = this.#options;
-    await this.#check(backupId);
-    await jobs.run(OWNER, 'backup.delete', backupId, async () => {
+  /** Begins to delete one, and returns the id of the job. Refuses (404) an unknown one, and (409) one that is being downloaded. */
+  async delete(backupId: string): Promise<string> {
+    const { jobs, log } = this.#options;
+    const check = async (): Promise<void> => {
       await this.#check(backupId);
       if (this.#downloads.has(backupId)) throw refusals.backupBusy();
+    };
+    await check();
+    const { id, result } = jobs.begin(OWNER, 'backup.delete', backupId, async () => {
+      await check();
       await this.#remove([backupId]);
     });
+    result.catch((error: unknown) => {
+      log.warn({ err: error, backup: backupId }, 'a backup is not deleted');
+    });
+    return id;
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Project } from '../../lab/projects/project.js';
 import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { CopyTasks } from './copy-tasks.js';
 import { jobPlace } from '../job-place.js';
-import type { Job, Jobs } from '../jobs.js';
+import type { Job, JobAsker, Jobs } from '../jobs.js';
 import type { ProjectStaging } from './project-staging.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
@@ -41,10 +41,10 @@ export class ProjectCopies {
   }
 
   /** Returns the text of the copy, which is closed. */
-  duplicate(project: Project, request: CopyRequest): Promise<string> {
+  duplicate(project: Project, request: CopyRequest, asker?: JobAsker): Promise<string> {
     const { jobs, staging, quotas } = this.#options;
     const { id: copyId = randomUUID() } = request;
-    return jobs.run(project, 'project.duplicate', request.name, async (job) => {
+    const copy = async (job: Job): Promise<string> => {
       checkCopied(project);
       // The copy takes as much as the original, as far as that is known, until it is measured itself.
       const disk = quotas.usageOfProject(project.id).disk.used;
@@ -59,7 +59,8 @@ export class ProjectCopies {
       } finally {
         giveBack();
       }
-    });
+    };
+    return jobs.run(project, 'project.duplicate', request.name, copy, asker);
   }
 
   async #fill(

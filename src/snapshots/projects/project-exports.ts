@@ -17,7 +17,7 @@ import { PackedArchive } from './packed-archive.js';
 import { StoredArchive } from './stored-archive.js';
 import { jobPlace, type JobPlace } from '../job-place.js';
 import type { KnownMemories } from '../known-memories.js';
-import type { Jobs } from '../jobs.js';
+import type { JobAsker, Jobs } from '../jobs.js';
 import type { Snapshot } from '../snapshot.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 import { checkStopped } from '../stopped-nodes.js';
@@ -33,7 +33,7 @@ interface ProjectExportsOptions {
 }
 
 /** The client that gets an archive. */
-interface ExportClient {
+interface ExportClient extends JobAsker {
   readonly address: string;
   /** Breaks off the response, so that the client can tell it from a complete one. */
   breakOff(): void;
@@ -149,8 +149,12 @@ export class ProjectExports {
   ): Promise<PlannedArchive> {
     checkStopped(project);
     return this.#archive(project, client, (place) =>
-      this.#options.jobs.run(project, 'project.export', project.name, () =>
-        this.#stage(project, place, request, compression),
+      this.#options.jobs.run(
+        project,
+        'project.export',
+        project.name,
+        () => this.#stage(project, place, request, compression),
+        client,
       ),
     );
   }
@@ -160,8 +164,12 @@ export class ProjectExports {
     const { jobs, longJobs, imagesFolder: images, gns3Version } = this.#options;
     const input = { projectId: project.id, gns3Version, images, snapshot };
     return this.#archive(project, client, (place) =>
-      jobs.run(project, 'project.export', snapshot.name, () =>
-        longJobs.run('planSnapshotArchive', { ...input, ...place }),
+      jobs.run(
+        project,
+        'project.export',
+        snapshot.name,
+        () => longJobs.run('planSnapshotArchive', { ...input, ...place }),
+        client,
       ),
     );
   }

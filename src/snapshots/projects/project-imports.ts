@@ -13,7 +13,7 @@ import type { TaskRunner } from '../../base/threads/task-pool.js';
 import type { Landing } from '../../files/transfer/landing.js';
 import type { ImportTasks } from './import-tasks.js';
 import type { KnownMemories, SnapshotMemory } from '../known-memories.js';
-import type { Jobs } from '../jobs.js';
+import type { Job, JobAsker, Jobs } from '../jobs.js';
 import type { ProjectStaging } from './project-staging.js';
 import type { FreezeTasks } from '../freeze-tasks.js';
 
@@ -75,13 +75,13 @@ export class ProjectImports {
   }
 
   /** Returns the text of the project, which is closed. Removes the archive. */
-  async import({ id, name, path, claim }: ImportRequest, landing: Landing): Promise<string> {
+  async import({ id, name, path, claim }: ImportRequest, landing: Landing, asker: JobAsker): Promise<string> {
     const { projects, jobs, longJobs, memories, staging, temporaryImages } = this.#options;
     let taken: readonly SnapshotMemory[] = [];
     const archive = join(projects.folder, INCOMING, landing.path);
     const images = join(temporaryImages, randomUUID());
     try {
-      const text = await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, ({ progress }) =>
+      const unpack = ({ progress }: Job): Promise<string> =>
         this.#withImages(images, (placeImages) =>
           staging.make({ id, path, claim }, async (stagingFolder) => {
             const computes = this.#options.computes.ids;
@@ -95,8 +95,8 @@ export class ProjectImports {
             taken = found.memories;
             return name ?? found.name;
           }),
-        ),
-      );
+        );
+      const text = await jobs.run({ id, lane: IMPORTS }, 'project.import', name ?? id, unpack, asker);
       await memories.keep(id, taken);
       return text;
     } finally {

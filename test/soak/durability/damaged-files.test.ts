@@ -5,7 +5,7 @@
 import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client, type Reply } from '../../support/client.js';
+import { Client, finished, type Reply } from '../../support/client.js';
 import { PLACING } from '../../../src/lab/projects/folder-layout.js';
 import { FILE_DAMAGES } from '../../support/file-damages.js';
 import { end, type Json, type LabHost } from '../../support/link-lab.js';
@@ -130,7 +130,9 @@ class Asking {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Reply> {
-    const reply = await this.#client.request(method, path, body, headers);
+    const reply = path.endsWith('/verify')
+      ? await finished(this.#client, method, path)
+      : await this.#client.request(method, path, body, headers);
     if (reply.status >= 500) {
       this.faults.push(`${method} ${path}: ${reply.status} ${reply.text}`);
     }

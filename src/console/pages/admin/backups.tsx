@@ -18,7 +18,7 @@ import { Icon } from '../../parts/icon.js';
 import { Empty, Failure, Loading } from '../../parts/notice.js';
 import { bytesText, countText, Moment } from '../../parts/quantity.js';
 import { useCommands } from '../../state/commands.js';
-import { runningJobs } from '../../state/jobs.js';
+import { ended, runningJobs } from '../../state/jobs.js';
 import { useReading } from '../../state/reading.js';
 import { failed } from '../../state/toasts.js';
 import { AdminFrame } from './admin-frame.js';
@@ -112,7 +112,7 @@ export function BackupsPage(): JSX.Element {
           names={[now.removed]}
           call={deleteBackup(now.removed)}
           run={async () => {
-            await send(deleteBackup(now.removed)).catch(failed);
+            await send(deleteBackup(now.removed)).then(ended).catch(failed);
             await again();
           }}
           onClose={close}

@@ -20,6 +20,7 @@ import { NodeLab, programsOf, type Json } from '../../../../support/node-lab.js'
 import { missingQemu, startQemuServer } from '../../../../support/qemu.js';
 import { ownConsolePorts, startServer, type ServerProcess } from '../../../../support/server-process.js';
 import { missingVpcs } from '../../../../support/vpcs.js';
+import { resultOf } from '../../../../support/client.js';
 
 const skip = missingQemu();
 const server = await startQemuServer(t);
@@ -97,7 +98,7 @@ void t.test(
       stream.received.some(({ action }) => action === 'node.updated'),
       'nobody was told that it was suspended',
     );
-    t.match(await lab.client.expect(200, 'POST', `${at(lab, kept)}/verify`), { is_whole: true });
+    t.match(await resultOf(lab.client, 'POST', `${at(lab, kept)}/verify`), { is_whole: true });
     const { size } = await lab.client.expect(200, 'GET', at(lab, kept));
     t.ok(Number(size) > readFileSync(memoryOf(lab, kept, guest)).length, 'its memory counts');
 
@@ -134,7 +135,7 @@ void t.test('one guest is brought back to where it was, and another one counts o
   await hears(beside, 1);
   const [pid] = programsOf(guest);
   const path = `${at(lab, kept)}/nodes/${String(guest['node_id'])}/restore`;
-  t.match(await lab.client.expect(201, 'POST', path), {
+  t.match(await resultOf(lab.client, 'POST', path), {
     status: 'started',
     command_line: / -incoming defer/,
   });
@@ -194,7 +195,7 @@ void t.test('a memory that this server has not saved is not loaded', { skip }, a
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
   writeFileSync(own, bytes);
   await restored(kept, /The memory of G1 was not loaded: it is not what was saved/);
-  t.match(await lab.client.expect(200, 'POST', `${at(lab, kept)}/verify`), {
+  t.match(await resultOf(lab.client, 'POST', `${at(lab, kept)}/verify`), {
     is_whole: false,
     damaged: [{ path: `the memory of ${String(guest['node_id'])}`, reason: 'it is not what was saved' }],
   });
@@ -286,7 +287,7 @@ void t.test(
       t.equal(all.length, status === 201 ? 1 : 0, JSON.stringify(body));
       if (status === 201) {
         const kept = body as Json;
-        t.match(await lab.client.expect(200, 'POST', `${at(lab, kept)}/verify`), { is_whole: true });
+        t.match(await resultOf(lab.client, 'POST', `${at(lab, kept)}/verify`), { is_whole: true });
         await lab.client.expect(204, 'DELETE', at(lab, kept));
       } else t.equal(status, 409);
       t.ok(isConsecutive(await hears(await lab.console(t, other), 3)), 'the other guest goes on');
@@ -315,7 +316,7 @@ void t.test('a server that is killed during a snapshot leaves a whole one or non
   const all = (await later.client.get(`${later.path}/snapshots`)).body as Json[];
   t.same(namesIn(join(second.data, 'projects', lab.id, 'snapshots', '.work')), []);
   for (const kept of all)
-    t.match(await later.client.expect(200, 'POST', `${at(later, kept)}/verify`), { is_whole: true });
+    t.match(await resultOf(later.client, 'POST', `${at(later, kept)}/verify`), { is_whole: true });
   await eventually('it runs', async () => (await later.show(guest))['status'] === 'started' || undefined);
   await hears(await later.console(t, guest), 3);
 });

@@ -8,10 +8,13 @@ import {
   FILE_HEADERS,
   RECEIVING_HEADERS,
   receiveFile,
+  sendBody,
   sendFile,
+  UNTRUSTED_CONTENT,
 } from '../http/file-transfer.js';
+import { FetchedSource } from '../http/fetched-source.js';
 import { route, type AnswerKind, type Route } from '../http/route.js';
-import type { ImageLibrary } from '../files/images/image-library.js';
+import { reprDigest, type ImageLibrary } from '../files/images/image-library.js';
 import { EMULATORS, isEmulator, type Emulator } from '../files/images/image-name.js';
 import type { FileThreads } from '../http/file-source.js';
 import type { Controller } from '../lab/controller.js';
@@ -82,6 +85,21 @@ export function imageRoutes(
         json(200, { filename: await images.rename(servedEmulator(emulator), filename, to) }),
     }),
     route({
+      method: 'POST',
+      path: '/v2/images/{emulator}/pull',
+      tag,
+      access: { right: 'images:write' },
+      summary: 'Bring an image of another server of the farm to this one, which then has a copy',
+      params: names('emulator'),
+      body: z.strictObject({ filename: text(1, LONGEST_NAME) }),
+      answers: { 200: z.strictObject({ filename: z.string(), sha256: z.string().nullable() }) },
+      handle: async ({ params: { emulator }, body: { filename } }) =>
+        json(200, {
+          filename,
+          sha256: (await images.bring(servedEmulator(emulator), filename)) ?? null,
+        }),
+    }),
+    route({
       method: 'GET',
       path: '/v2/computes/endpoint/{compute_id}/{emulator}/{action:.+}',
       tag,
@@ -95,6 +113,11 @@ export function imageRoutes(
       },
     }),
   ];
+}
+
+/** Whether another server of the farm asks for itself. */
+function isOfServer({ hop }: Exchange): boolean {
+  return typeof hop === 'object' && hop.pass.as === 'server';
 }
 
 function servedEmulator(name: string): Emulator {
@@ -159,8 +182,24 @@ function routesAt(
       params,
       headers: FILE_HEADERS,
       answers: FILE_ANSWERS,
-      handle: async ({ params: wanted, exchange }) =>
-        sendFile(exchange, files, await images.place(emulatorOf(exchange, wanted), wanted.filename)),
+      handle: async ({ params: wanted, exchange }) => {
+        const emulator = emulatorOf(exchange, wanted);
+        if (isOfServer(exchange)) {
+          // The other servers pass over one that refuses, and lacks what it is asked for.
+          exchange.atEnd(images.lend());
+          return sendFile(exchange, files, await images.place(emulator, wanted.filename));
+        }
+        const away = await images.away(emulator, wanted.filename);
+        if (away === undefined)
+          return sendFile(exchange, files, await images.place(emulator, wanted.filename));
+        const { size, sha256, read } = away;
+        return sendBody(exchange, {
+          ...{ size, tag: sha256, media: 'application/octet-stream' },
+          headers: [['Repr-Digest', reprDigest(sha256)], ...UNTRUSTED_CONTENT],
+          open: (start, end) => new FetchedSource(read, start, end),
+          close: () => undefined,
+        });
+      },
     }),
     route({
       method: 'POST',

@@ -22,6 +22,7 @@ import { KEPT, prefixesOf, scopeOf } from './farm-store.js';
 import { FollowedProjects } from './followed-projects.js';
 import { FollowedRecords } from './followed-records.js';
 import { Freshness } from './freshness.js';
+import { ImageCopies, IMAGE_COPY } from './images/image-copies.js';
 import { HeldNames } from './held-names.js';
 import { HeldRooms } from './held-rooms.js';
 import { HeldScopes } from './held-scopes.js';
@@ -59,6 +60,8 @@ export class FarmMember {
   readonly freshness: Freshness;
   /** The rights to give out room on hosts. */
   readonly rooms: HeldRooms;
+  /** The images that servers have. */
+  readonly images = new ImageCopies();
   readonly #owners: Owners;
   readonly #names: HeldNames;
   readonly #servers = new Servers();
@@ -103,6 +106,7 @@ export class FarmMember {
         { below: ['owner'], listener: this.#owners },
         { below: ['head'], listener: this.#projects },
         { below: KEPT, listener: this.records },
+        { below: [IMAGE_COPY], listener: this.images },
       ],
     });
     const reached = this.#followed.reached.bind(this.#followed);
@@ -129,6 +133,15 @@ export class FarmMember {
   /** The room that the open projects of the farm have given out, as far as this server knows. */
   given(): Iterable<FollowedGiven> {
     return this.#projects.given();
+  }
+
+  get hasJoined(): boolean {
+    return this.#hasJoined;
+  }
+
+  /** The servers that live, by their names. */
+  get servers(): ReadonlyMap<string, ServerRecord> {
+    return this.#servers.live;
   }
 
   /** This server; it has an address when it has joined. */

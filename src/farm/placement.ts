@@ -31,6 +31,8 @@ export interface PlacementCandidate {
   readonly given: NodeLoad;
   /** The names of its images; undefined when they are not known. */
   readonly images: ReadonlySet<string> | undefined;
+  /** Whether it brings images that it lacks from other servers. */
+  readonly bringsImages: boolean;
   /** The nodes of the same project there. */
   readonly nodesOfLab: number;
 }
@@ -78,7 +80,10 @@ export function lackOf(
   if (kvm?.isNeeded === true && !abilities.kvm.includes(kvm.platform))
     return `has no KVM for ${kvm.platform}`;
   const missing = images.find(
-    (image) => candidate.images?.has(image) === false && candidates.some((other) => other.images?.has(image)),
+    (image) =>
+      candidate.images?.has(image) === false &&
+      candidates.some((other) => other.images?.has(image)) &&
+      !(candidate.bringsImages && candidates.some((other) => other.bringsImages && other.images?.has(image))),
   );
   if (missing !== undefined) return `does not have the image ${missing}`;
   if (load.processors > abilities.processors)

@@ -3,19 +3,19 @@
  * nodes which are being stored. Only the server that holds the claim of a host's room gives it out (`held-rooms.ts`), so no two
  * servers give out the same megabyte.
  */
-import { z } from 'zod';
 import { refusals, shortList } from '../base/errors/errors.js';
 import { isEmulator, type Emulator } from '../files/images/image-name.js';
 import { LOCAL_COMPUTE } from '../lab/gns3-file/topology-schema.js';
 import type { NodeKind, NodeLoad, Properties } from '../lab/kinds/node-kind.js';
 import { servedKind } from '../lab/kinds/node-kinds.js';
 import type { NodePlacing } from '../lab/node-placing.js';
-import type { ComputeCall, ComputeHost, ComputeReach } from '../lab/other-computes.js';
+import type { ComputeHost, ComputeReach } from '../lab/other-computes.js';
 import { loadOf, NO_LOAD, sumOf, type GivenLoads } from '../lab/projects/given-room.js';
 import type { Project } from '../lab/projects/project.js';
 import type { NewNode } from '../lab/topology/nodes.js';
 import type { Topology } from '../lab/topology/topology.js';
 import type { Transaction } from '../lab/projects/transaction.js';
+import type { ComputeImages } from './compute-images.js';
 import { choosePlacement, lackOf, type PlacementCandidate, type PlacementNeeds } from './placement.js';
 
 /** The room that an open project of another server has given out. */
@@ -36,8 +36,8 @@ interface PlacementsOptions {
     readonly ids: readonly string[];
     nameOf(id: string): string;
     isDrained(id: string): boolean;
-    ask(id: string, call: ComputeCall): Promise<unknown>;
   };
+  readonly images: ComputeImages;
   readonly reachOf: (id: string) => ComputeReach;
   /** This server as a compute. */
   readonly here: {
@@ -49,7 +49,6 @@ interface PlacementsOptions {
 
 type Candidate = PlacementCandidate & { readonly host: string };
 
-const imageList = z.array(z.object({ filename: z.string(), path: z.string().optional() })).max(100_000);
 /** Others may take the room of a choice before its turn comes. */
 const MOST_CHOICES = 10;
 
@@ -111,6 +110,7 @@ export class Placements implements NodePlacing {
     const candidate: Candidate = {
       ...{ id: node.compute_id, name: computes.nameOf(node.compute_id), host, abilities, nodeTypes: [type] },
       ...{ isHere: false, isConnected: true, isDrained: false, images: undefined, nodesOfLab: 0 },
+      bringsImages: false,
       given: this.#given().get(host) ?? NO_LOAD,
     };
     const result = await this.#makeInRoom(needs, candidate, change);
@@ -172,36 +172,25 @@ export class Placements implements NodePlacing {
     const away = others.map(async (id): Promise<Candidate> => {
       const reach = reachOf(id);
       const isAsked = asks !== undefined && reach.isConnected && !computes.isDrained(id);
-      const found = isAsked ? await this.#imagesOn(id, asks) : undefined;
       const host = this.#hostOf(id);
+      const found = isAsked ? await this.#options.images.on(id, host, asks) : undefined;
       return {
         ...{ id, name: computes.nameOf(id), isHere: false, isConnected: reach.isConnected, host },
-        ...{ nodeTypes: reach.nodeTypes, abilities: reach.host, images: found },
+        ...{ nodeTypes: reach.nodeTypes, abilities: reach.host, images: found?.names },
+        bringsImages: found?.brings === true,
         ...{ isDrained: computes.isDrained(id), given: givenOn(host), nodesOfLab: labs.get(id) ?? 0 },
       };
     });
     return [
       {
         ...{ id: LOCAL_COMPUTE, name: computes.nameOf(LOCAL_COMPUTE), isHere: true, isConnected: true },
-        ...{ host: own, nodeTypes, abilities, images: names && new Set(names) },
+        ...{ host: own, nodeTypes, abilities, images: names && new Set(names), bringsImages: true },
         // This server may be on record as a compute for the others, and drained so.
         isDrained: computes.ids.some((id) => reachOf(id).isSelf && computes.isDrained(id)),
         ...{ given: givenOn(own), nodesOfLab: labs.get(LOCAL_COMPUTE) ?? 0 },
       },
       ...(await Promise.all(away)),
     ];
-  }
-
-  async #imagesOn(id: string, emulator: Emulator): Promise<ReadonlySet<string> | undefined> {
-    try {
-      const call = { method: 'GET', path: `/${emulator}/images` } as const;
-      const found = imageList.parse(await this.#options.computes.ask(id, call));
-      return new Set(
-        found.flatMap(({ filename, path }) => (path === undefined ? [filename] : [filename, path])),
-      );
-    } catch {
-      return undefined;
-    }
   }
 
   /** The name of the host of a compute: that of its server in the farm, where it is one. */

@@ -20,8 +20,8 @@ export interface Caller {
 
 /** The word of one server of a farm to another about a caller whom it has let in. */
 export interface Pass {
-  /** `anyone` has no credentials, `everybody` needs none, and an `admin` is the one of the settings. */
-  readonly as: 'anyone' | 'everybody' | 'admin' | 'user';
+  /** `anyone` has no credentials, `everybody` needs none, an `admin` is the one of the settings, and a `server` asks for itself. */
+  readonly as: 'anyone' | 'everybody' | 'admin' | 'user' | 'server';
   readonly name: string;
   readonly userId?: string | undefined;
   readonly tokenId?: string | undefined;

@@ -155,6 +155,7 @@ export async function receiveFile(
     } else {
       await receiveStream(body, transfers, landing, promised);
     }
+    await landing.settled?.();
   } catch (error) {
     await body.drain();
     throw error;

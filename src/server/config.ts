@@ -31,6 +31,8 @@ export interface Config {
   readonly farmAccess: EtcdFilePaths;
   /** Where the other servers of the farm reach this one; undefined when it has the farm to itself. */
   readonly advertise: string | undefined;
+  /** So many servers of the farm have an image before its upload is answered. */
+  readonly imageCopies: number;
   /** The address of this host between hosts; undefined leaves it to the kernel. */
   readonly tunnelAddress: string | undefined;
   readonly images: string;
@@ -266,6 +268,7 @@ function newConfig(settings: Settings, environment: NodeJS.ProcessEnv): Config {
     farm: settings.farm,
     farmAccess: etcdFilePaths(settings),
     advertise: settings.advertise,
+    imageCopies: settings['image-copies'],
     tunnelAddress: settings['tunnel-address'],
     images: settings.images === '' ? join(data, 'images') : resolve(settings.images),
     appliances: settings.appliances === '' ? join(data, 'appliances') : resolve(settings.appliances),

@@ -77,6 +77,11 @@ export class MemberStore extends FarmStore implements ServerStore {
     ]);
   }
 
+  /** The part of the store that all servers have. */
+  get shared(): SharedStore {
+    return this.#shared;
+  }
+
   get forwarder(): Forwarder | undefined {
     return this.#forwarder;
   }

@@ -1,6 +1,7 @@
 /** The connections with other computes, made from what the server has. */
 import type { Logger } from 'pino';
 import { RemoteComputes } from '../farm/computes/remote-computes.js';
+import { ComputeImages } from '../farm/compute-images.js';
 import { Placements } from '../farm/placements.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
 import type { Controller } from '../lab/controller.js';
@@ -59,12 +60,16 @@ export function nodePlacing({
   return new Placements({
     ...{ own: member.place.id, rooms: member.rooms, computes, projects: projects.all },
     followed: () => member.given(),
+    images: new ComputeImages({
+      ...{ copies: member.images, servers: () => member.servers, now: () => performance.now() },
+      ask: (id, call) => computes.ask(id, call),
+    }),
     reachOf: (id) => others.reachOf(id),
     here: {
       nodeTypes: () => compute.nodeTypes(),
       host: () => compute.host(),
       imageNames: async (emulator) =>
-        (await images.list(emulator)).flatMap(({ filename, path }) => [filename, path]),
+        (await images.listHere(emulator)).flatMap(({ filename, path }) => [filename, path]),
     },
   });
 }

@@ -15,7 +15,6 @@ import { CaptureWriters } from '../captures/writing/capture-writers.js';
 import { BpfCompiler } from '../engine/bpf/bpf-compiler.js';
 import { Engines } from '../engine/control/engines.js';
 import { hostSockets } from '../engine/sockets/host-sockets.js';
-import { ImageLibrary } from '../files/images/image-library.js';
 import { RunningNodes } from '../run/running-nodes.js';
 import { SavedStates } from '../run/saved-states.js';
 import { NodeArchives } from '../files/node-files/node-archives.js';
@@ -53,7 +52,6 @@ import {
   REPORTS,
   serverMark,
   SYMBOLS,
-  temporaryImages,
 } from './folders.js';
 import { LiveSettings } from './live-settings.js';
 import { Metrics } from './metrics.js';
@@ -61,6 +59,7 @@ import { RequestAudit } from './request-audit.js';
 import { requestLog } from './request-log.js';
 import { auditChecks, serverAudit } from './server-audit.js';
 import { ServerHistory } from './server-history.js';
+import { ServerImages } from './images.js';
 import { nodePlacing, otherComputes, udpReach } from './other-computes.js';
 import { programKeeper } from './program-keeper.js';
 import { storedLabs } from './stored-labs.js';
@@ -171,14 +170,8 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     floorBytes: config.captureFloor,
   });
   const running = new RunningNodes({ store, log, now: () => Date.now() });
-  const images = new ImageLibrary({
-    folder: config.images,
-    temporary: temporaryImages(config),
-    disk: threads.readers,
-    store,
-    projects: controller.projects,
-    allowsAnyPath: config.local,
-  });
+  const ownImages = new ServerImages({ config, store, threads, controller, transfers, log });
+  const images = ownImages.library;
   const compute = new LocalCompute({
     ...{ engines, files, intake, udpPorts, log, bpf },
     opener: sockets.opener,
@@ -348,6 +341,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
   if (systemd.isThere || reloaded) stop.reloads(() => void systemd.reloading(() => live.reload()));
   controller.computes.listensOn(port, server.scheme);
   await store.member?.join({ port, advertise: config.advertise ?? '' }, controller.projects);
+  ownImages.share();
   process.stdout.write(
     `${PRODUCT.name} ${PRODUCT.version} listens on ${server.scheme}://${urlHost(config.host)}:${port}\n`,
   );
@@ -380,7 +374,7 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
   await engines.close();
   compute.close();
   await uploads.close();
-  await images.close();
+  await ownImages.close();
   await transfers.close();
   await keeperEnds;
   await happened.close();

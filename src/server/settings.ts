@@ -84,6 +84,10 @@ export const SETTINGS = z.object({
     help: 'address at which the other servers of the farm reach this one: http://10.0.0.5:3080',
     fallback: '',
   }),
+  'image-copies': option(whole(1, 16), {
+    help: 'servers of the farm that have an image before its upload is answered, as far as there are so many',
+    fallback: '2',
+  }),
   'tunnel-address': option(outerAddress, {
     help: 'address of this host at which its links to other hosts end, such as that of a WireGuard interface',
     fallback: '',

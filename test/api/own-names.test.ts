@@ -205,6 +205,8 @@ const renaming = (path: string): Ask[] =>
     json(path, { filename: 'a.qcow2', to: name }),
     json(path, { filename: name, to: 'b.qcow2' }),
   ]);
+const pulling = (path: string): Ask[] =>
+  NO_IMAGES.flatMap(someSpellings).map((name) => json(path, { filename: name }));
 const place = (path: string): Ask[] =>
   OWN.map((name) => json(path, { name: randomUUID(), path: join(lab.folder, name) }));
 
@@ -226,6 +228,7 @@ const FIELDS: Readonly<Record<string, (path: string) => Ask[]>> = {
       body: projectArchive({}, { [name]: 'x' }),
     })),
   'POST /v2/images/{emulator}/rename filename': renaming,
+  'POST /v2/images/{emulator}/pull filename': pulling,
   'POST /v2/projects/{project_id}/nodes/{node_id}/files.tar folder': (path) =>
     climbing(NODE_FOLDER).flatMap((name) =>
       someSpellings(name).map((given) => ({

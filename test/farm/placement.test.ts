@@ -22,7 +22,7 @@ const NEEDS: PlacementNeeds = {
 const CANDIDATE: PlacementCandidate = {
   ...{ id: 'local', name: 'here', isHere: true, isConnected: true, isDrained: false, nodeTypes: ['qemu'] },
   abilities: { memoryMib: 4096, processors: 4, kvm: [] },
-  ...{ given: { memoryMib: 0, processors: 0 }, images: undefined, nodesOfLab: 0 },
+  ...{ given: { memoryMib: 0, processors: 0 }, images: undefined, bringsImages: false, nodesOfLab: 0 },
 };
 const elsewhere = (id: string, more: Partial<PlacementCandidate> = {}): PlacementCandidate => {
   return { ...CANDIDATE, id, name: id, isHere: false, ...more };
@@ -49,6 +49,7 @@ void t.test('the choice has all that is needed, and follows from what is given a
         nodeTypes: some(['qemu', 'dynamips'], ['qemu']),
         abilities: some({ memoryMib: 4096, processors: upTo(8), kvm: some(['x86_64'], []) }, undefined),
         given: { memoryMib: upTo(5000), processors: upTo(8) },
+        bringsImages: some(true, false),
         images: some(undefined, new Set(some<readonly string[]>([], ['a'], ['a', 'b']))),
       };
     });
@@ -59,7 +60,7 @@ void t.test('the choice has all that is needed, and follows from what is given a
       continue;
     }
     chosen++;
-    const { isConnected, isDrained, nodeTypes, abilities, given, images } = choice.chosen;
+    const { isConnected, isDrained, nodeTypes, abilities, given, images, bringsImages } = choice.chosen;
     const has =
       isConnected &&
       !isDrained &&
@@ -69,7 +70,10 @@ void t.test('the choice has all that is needed, and follows from what is given a
       needs.load.processors <= abilities.processors &&
       (needs.kvm?.isNeeded !== true || abilities.kvm.includes(needs.kvm.platform)) &&
       needs.images.every(
-        (image) => images?.has(image) !== false || !candidates.some((one) => one.images?.has(image)),
+        (image) =>
+          images?.has(image) !== false ||
+          !candidates.some((one) => one.images?.has(image)) ||
+          (bringsImages && candidates.some((one) => one.bringsImages && one.images?.has(image))),
       );
     if (!has) t.fail(`round ${round} chose a compute that lacks something`);
   }
@@ -98,6 +102,10 @@ void t.test(
       'b',
     );
     t.equal(idOf([elsewhere('a', { images: new Set() })], image), 'a', 'an image that no compute has');
+    const full = { given: { memoryMib: 4096, processors: 4 }, images: new Set('x'), bringsImages: true };
+    const brings = elsewhere('a', { images: new Set(), bringsImages: true });
+    t.equal(idOf([brings, elsewhere('b', full)], image), 'a', 'an image that is brought');
+    t.equal(idOf([brings, elsewhere('b', { ...full, bringsImages: false })], image), undefined);
     t.end();
   },
 );

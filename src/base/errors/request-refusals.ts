@@ -212,6 +212,51 @@ export const requestRefusals = {
     new Refusal(409, 'image_not_renamed', `The image ${name} was not renamed, because nodes use it: ${uses}`),
   imageExists: (name: string) =>
     new Refusal(409, 'image_exists', `There is an image ${shortened(name)} already`),
+  imageDiffers: (name: string, servers: string) =>
+    new Refusal(
+      409,
+      'image_differs',
+      `Other servers have another image with the name ${shortened(name)} (${servers}), and nothing was replaced: ` +
+        'delete that one first, or use another name',
+    ),
+  imageOutOfReach: (name: string) =>
+    new Refusal(
+      503,
+      'image_out_of_reach',
+      `No server that has the image ${shortened(name)} can give it at the moment: try again when one of them is back`,
+      { retryAfterSeconds: 5 },
+    ),
+  imageLendingBusy: () =>
+    new Refusal(503, 'image_lending_busy', 'This server gives images to four others now: ask another one', {
+      retryAfterSeconds: 1,
+    }),
+  imageFetchingBusy: () =>
+    new Refusal(503, 'image_fetching_busy', 'This server waits for too many images of others: try again', {
+      retryAfterSeconds: 5,
+    }),
+  imageCopiesMissing: (name: string, copies: number, wanted: number) =>
+    new Refusal(
+      503,
+      'image_copies_missing',
+      `The image ${shortened(name)} is on ${copies} of ${wanted} servers: it stays here, ` +
+        'and the upload counts when it is sent again and the others have it',
+      { retryAfterSeconds: 5 },
+    ),
+  imageGone: (name: string) =>
+    new Refusal(409, 'image_gone', `The image ${shortened(name)} was deleted or replaced meanwhile`),
+  imageUsedElsewhere: (name: string, nodes: number, server: string) =>
+    new Refusal(
+      409,
+      'image_used_elsewhere',
+      `The image ${shortened(name)} is used by ${nodes} nodes of labs on server ${server}: it stays as it is`,
+    ),
+  imageUseUnknown: (name: string, server: string) =>
+    new Refusal(
+      503,
+      'image_use_unknown',
+      `Server ${server} does not tell whether its nodes use the image ${shortened(name)}: it stays as it is, try again`,
+      { retryAfterSeconds: 5 },
+    ),
   forwardUnknown: (request: string) =>
     new Refusal(404, 'compute_request_unknown', `${shortened(request)} not found`),
 } as const;

@@ -20,6 +20,12 @@ export interface ImageDigestsOptions extends SideFilesOptions {
   readonly store: Pick<Store, 'commit' | 'load'>;
 }
 
+/** Is told what images are known to be. */
+interface DigestListener {
+  readonly known: (path: string, digests: KnownDigests, hasLanded: boolean) => void;
+  readonly forgotten: (path: string) => void;
+}
+
 const BOTH = ['md5', 'sha-256'] as const;
 const MD5 = ['md5'] as const;
 const RECORDS: Key = ['image'];
@@ -29,6 +35,7 @@ const LONGEST_KEY = 1500;
 
 export class ImageDigests {
   readonly #options: ImageDigestsOptions;
+  readonly #listener: DigestListener | undefined;
   readonly #sideFiles: SideFiles;
   readonly #known = new Map<string, KnownDigests>();
   /** Images that wait to be digested, in order. */
@@ -39,8 +46,9 @@ export class ImageDigests {
   #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(options: ImageDigestsOptions) {
+  constructor(options: ImageDigestsOptions, listener?: DigestListener) {
     this.#options = options;
+    this.#listener = listener;
     this.#sideFiles = new SideFiles(options);
   }
 
@@ -65,6 +73,7 @@ export class ImageDigests {
     const isSame = known?.version === version;
     if (known !== undefined && !isSame) this.#forget(path);
     if (!isSame || known.md5 === undefined || known.sha256 === undefined) this.#want(path);
+    if (isSame) this.#listener?.known(path, known, false);
     return isSame ? known : undefined;
   }
 
@@ -95,13 +104,14 @@ export class ImageDigests {
     const md5 = digests.md5 ?? known?.md5;
     const sha256 = digests['sha-256'] ?? known?.sha256;
     this.#drop(path);
-    this.#note(path, { version, size, md5, sha256 });
+    this.#note(path, { version, size, md5, sha256 }, true);
     // The file beside an unchanged image may still be right.
     if (md5 !== undefined || !isUnchanged) this.#sideFiles.settle(path, version, md5);
     if (md5 === undefined || sha256 === undefined) this.#want(path);
   }
 
   removed(path: string): void {
+    this.#listener?.forgotten(path);
     this.#drop(path);
     this.#forget(path);
   }
@@ -142,13 +152,14 @@ export class ImageDigests {
     if (found === undefined || Atomics.load(cancelled, 0) !== 0) return;
     const { version, size } = found;
     const { md5, 'sha-256': sha256 = known?.version === version ? known.sha256 : undefined } = found.digests;
-    this.#note(path, { version, size, md5, sha256 });
+    this.#note(path, { version, size, md5, sha256 }, false);
     this.#sideFiles.settle(path, version, md5);
   }
 
-  #note(path: string, digests: KnownDigests): void {
+  #note(path: string, digests: KnownDigests, hasLanded: boolean): void {
     this.#known.delete(path);
     this.#known.set(path, digests);
+    this.#listener?.known(path, digests, hasLanded);
     const key = keyOf(path);
     this.#keep(key === undefined ? [] : [{ put: key, value: digests }]);
     const [oldest] = this.#known.keys();

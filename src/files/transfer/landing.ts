@@ -59,8 +59,12 @@ export interface Landing {
   readonly takeRoom?: (bytes: number) => Promise<() => void>;
   /** Delays the rename while the folder must stay as it is. */
   readonly turn?: Turn;
+  /** Refuses content before it takes the name. */
+  readonly check?: (content: Content) => void;
   /** Called when the file has landed, before the client gets its answer. */
   readonly landed?: (landed: Landed) => void;
+  /** Waited for after that. A refusal is the answer of the client, although the file stays. */
+  readonly settled?: () => Promise<void>;
 }
 
 /** For a file that may be renamed at any time. */

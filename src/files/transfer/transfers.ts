@@ -2,6 +2,7 @@
  * All uploads to files. Each upload stays with the loop that had the least to do when it began, and the slabs are shared
  * fairly between all that are on their way.
  */
+import { createHash } from 'node:crypto';
 import type { Intake } from '../../base/intake.js';
 import type { Logger } from 'pino';
 import type { MetricPage } from '../../base/metrics/metric-page.js';
@@ -122,6 +123,10 @@ export class Transfers {
     intake.check();
     const place = placeOf(landing);
     const { mode, digests = [] } = landing;
+    if (landing.check !== undefined) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      landing.check({ size: bytes.length, digests: { 'sha-256': sha256 } });
+    }
     const input = { place, mode, isSynced, bytes, digests, promised };
     const landed = await (landing.turn ?? atOnce)(() => disk.run('landBytes', input));
     this.#options.log.debug({ subject: landing.subject, bytes: bytes.length }, 'a small file has landed');
@@ -147,6 +152,7 @@ export class Transfers {
   /** Gives a complete part the name of the landing. */
   async place(part: string, landing: Landing, content: Content): Promise<Landed> {
     const { disk, isSynced } = this.#options;
+    landing.check?.(content);
     const input = { ...landingInput(landing, content, isSynced), part };
     const version = await (landing.turn ?? atOnce)(() => disk.run('landPart', input));
     const landed: Landed = { ...content, version, isUnchanged: false };

@@ -67,6 +67,12 @@ export class Upload extends SlabStream {
       throw new Error('there is nothing to land');
     const { landing, disk, isSynced, file } = this.#landing;
     const { content, unchanged } = this.#written;
+    try {
+      landing.check?.(content);
+    } catch (error) {
+      await this.drop();
+      throw error;
+    }
     this.#written = undefined;
     try {
       const input = { ...landingInput(landing, content, isSynced), file: await file };

@@ -309,10 +309,12 @@ export class ResumableUpload implements ShownUpload {
   /** Does nothing if it has landed already. */
   async #land(known: Digests): Promise<void> {
     if (this.isFinished) return;
-    const { clock } = this.#context;
+    const { clock, landingOf } = this.#context;
     this.#isLanding = true;
     try {
       if ((await this.#measured()) !== undefined) await this.#takePlace(known);
+      // It has landed, and is not finished before that: the next request waits for it again.
+      await (await landingOf(this.subject)).settled?.();
       this.#moved();
       const finished = { finished_at: clock.wall() };
       // It has landed even if the record cannot be written.

@@ -14,6 +14,7 @@ import { READING, type Departure, type Leg } from './journey.js';
 import { OwnerRequests } from './owner-requests.js';
 import { OwnerTunnels } from './owner-tunnels.js';
 import type { OwningServer, OwnServer, ScopeOwners } from './scope-owners.js';
+import { ServerCalls } from './server-calls.js';
 
 interface ForwarderOptions {
   readonly owners: ScopeOwners;
@@ -27,6 +28,7 @@ const PROJECT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 export class Forwarder {
   readonly requests: OwnerRequests;
   readonly tunnels: OwnerTunnels;
+  readonly calls: ServerCalls;
   readonly #options: ForwarderOptions;
   readonly #hops: Hops;
   readonly #legs = new Set<Leg>();
@@ -38,6 +40,7 @@ export class Forwarder {
     this.#hops = hops;
     this.requests = new OwnerRequests(journeys);
     this.tunnels = new OwnerTunnels(journeys);
+    this.calls = new ServerCalls({ hops, own: options.own });
   }
 
   /** How many requests and WebSockets are with other servers now. */
@@ -97,7 +100,7 @@ export class Forwarder {
     }
   }
 
-  close(): Promise<void> {
-    return this.requests.close();
+  async close(): Promise<void> {
+    await Promise.all([this.requests.close(), this.calls.close()]);
   }
 }

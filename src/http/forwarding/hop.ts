@@ -22,7 +22,7 @@ const hop = z.object({
   scheme: z.enum(['http', 'https']),
   ticketId: z.string().max(64).optional(),
   pass: z.object({
-    as: z.enum(['anyone', 'everybody', 'admin', 'user']),
+    as: z.enum(['anyone', 'everybody', 'admin', 'user', 'server']),
     name: z.string().max(200),
     userId: z.string().max(64).optional(),
     tokenId: z.string().max(64).optional(),

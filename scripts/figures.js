@@ -65,6 +65,10 @@ const BENCHES = {
     'Ports and mappings of a switch change over HTTP while a steady flow passes it.',
   ],
   scale: ['1,000 switches', 'One run.'],
+  labs: [
+    'A large lab and many labs',
+    'A lab comes up from its file three times, each on a fresh server. There are 400 labs of 20 switches, or as many as the host has descriptors for.',
+  ],
   nodes: [
     'Nodes that are programs',
     '200 virtual PCs start on a fresh server. Round trips and frames between two nodes are compared with a forwarder in C that takes one datagram a call.',

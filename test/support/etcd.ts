@@ -195,8 +195,13 @@ export class EtcdCluster {
 }
 
 /** A call of the JSON gateway. */
-export async function ask(url: string, path: string, body: unknown): Promise<unknown> {
-  const answer = await fetch(`${url}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
+export async function ask(
+  url: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | null = null,
+): Promise<unknown> {
+  const answer = await fetch(`${url}/v3/${path}`, { method: 'POST', body: JSON.stringify(body), signal });
   return answer.json();
 }
 

@@ -1,12 +1,11 @@
 /** A farm of real processes under load and faults: whatever it has told its clients is true afterwards. */
 import t from 'tap';
 import { soak } from '../../support/farm-soak/runner.js';
-import { missingEtcd } from '../../support/etcd.js';
-import { lackForNamespaces } from '../../support/network-namespace.js';
+import { lackForFarm } from '../../support/farm-soak/farm.js';
 import { testSeed } from '../../support/random.js';
 
 const SEEDS = 3;
-const skip = missingEtcd() || lackForNamespaces();
+const skip = lackForFarm();
 const first = testSeed(1);
 
 for (let seed = first; seed < first + SEEDS; seed++)

@@ -50,13 +50,17 @@ export class FollowedEtcd {
   /** All records at once, once everything up to them has been followed. */
   async last(): Promise<Record<string, string>> {
     const { header, kvs = [] } = await eventually('etcd is read', () => this.#range());
-    await eventually('everything is followed', () => this.#revision >= Number(header.revision) || undefined);
+    await this.reached(Number(header.revision));
     return Object.fromEntries(
       kvs.flatMap(({ key, value = '' }) => {
         const object = this.#objectOf(key);
         return object === undefined ? [] : [[object, valueOf(object, decoded(value))]];
       }),
     );
+  }
+
+  async reached(revision: number): Promise<void> {
+    await eventually('everything is followed', () => this.#revision >= revision || undefined);
   }
 
   async #range(): Promise<z.infer<typeof RANGE> | undefined> {

@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { missingEtcd } from '../etcd.js';
-import { lackForNamespaces } from '../network-namespace.js';
+import { lackForFarm } from './farm.js';
 import { soak, type SeedResult } from './runner.js';
 
 const RESULTS = 'bench/results/soak-farm.json';
@@ -16,7 +15,7 @@ interface Noted extends SeedResult {
 
 const { values } = parseArgs({ options: { seeds: { type: 'string', default: '1..1' } } });
 const [, first = '', last = first] = /^(\d{1,6})(?:\.\.(\d{1,6}))?$/.exec(values.seeds) ?? [];
-const lack = missingEtcd() || lackForNamespaces();
+const lack = lackForFarm();
 if (first === '' || Number(last) < Number(first)) fail('Say which seeds: --seeds 1..5');
 if (lack !== false) fail(lack);
 

@@ -51,17 +51,13 @@ export class SoakNetwork {
     return { name, address, namespace };
   }
 
-  cut(one: SoakHost, other: SoakHost): void {
-    for (const [from, to] of [
-      [one, other],
-      [other, one],
-    ] as const)
-      from.namespace.ip('neigh', 'replace', to.address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', 'wire');
+  /** What `from` sends to `to` is lost. */
+  cut(from: SoakHost, to: SoakHost): void {
+    from.namespace.ip('neigh', 'replace', to.address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', 'wire');
   }
 
-  heal(one: SoakHost, other: SoakHost): void {
-    one.namespace.ip('neigh', 'del', other.address, 'dev', 'wire');
-    other.namespace.ip('neigh', 'del', one.address, 'dev', 'wire');
+  heal(from: SoakHost, to: SoakHost): void {
+    from.namespace.ip('neigh', 'del', to.address, 'dev', 'wire');
   }
 
   #plug(port: string): void {

@@ -32,6 +32,7 @@ export interface SeedResult {
 export async function soak(t: Teardown, seed: number, tell: (line: string) => void): Promise<SeedResult> {
   const farm = await SoakFarm.start(t);
   const etcd = new FollowedEtcd(farm.storeUrls, PREFIX);
+  farm.beforeCompaction = (revision) => etcd.reached(revision);
   const streams = new SoakStreams();
   t.teardown(() => {
     etcd.close();
@@ -46,13 +47,16 @@ export async function soak(t: Teardown, seed: number, tell: (line: string) => vo
   const started = performance.now();
   const quiet: Quiet[] = [];
   const plan = planOf(seed, FAULTS);
-  for (const { fault, beforeMs, lastsMs } of plan) {
+  for (const { faults, beforeMs, lastsMs } of plan) {
     clients.begin();
     await passed(beforeMs);
-    tell(`${seconds(started)} s: ${wordsOf(fault)}`);
-    const heal = await farm.strike(fault);
+    const heals: (() => Promise<unknown>)[] = [];
+    for (const fault of faults) {
+      tell(`${seconds(started)} s: ${wordsOf(fault)}`);
+      heals.push(await farm.strike(fault));
+    }
     await passed(lastsMs);
-    await heal();
+    for (const heal of heals.reverse()) await heal();
     tell(`${seconds(started)} s: healed`);
     await clients.rest();
     tell(`${seconds(started)} s: all is answered`);
@@ -85,7 +89,7 @@ export async function soak(t: Teardown, seed: number, tell: (line: string) => vo
     reads: clients.reads.length,
     revisions: etcd.changes.length,
     events: streams.streams.reduce((sum, { told }) => sum + told.length, 0),
-    faults: plan.map(({ fault }) => wordsOf(fault)),
+    faults: plan.map(({ faults }) => faults.map(wordsOf).join(' + ')),
     findings: [...clients.broken, ...findings(history)],
   };
 }

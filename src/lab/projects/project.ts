@@ -150,7 +150,8 @@ export class Project {
 
   /** Opens it at the start of the server, unless a client has opened or closed it since. */
   async openAtStart(): Promise<void> {
-    if (!this.#isDecided) await this.#open('opened');
+    const isSecond = this.openStateAtStart === 'opening';
+    if (!this.#isDecided) await this.#open('opened', isSecond ? 'opening again' : 'opening');
   }
 
   /** Writes the file of a project that was just made and opens it. Clients get one event for both. */
@@ -347,7 +348,7 @@ export class Project {
     return this.isOpen ? this.topology.run.takeRoom(bytes) : () => undefined;
   }
 
-  #open(action: 'opened' | 'created'): Promise<string> {
+  #open(action: 'opened' | 'created', begun: OpenState = 'opening'): Promise<string> {
     const state = this.#state;
     return state.exclusively(async () => {
       if (this.isOpen) return this.text;
@@ -357,7 +358,7 @@ export class Project {
       await this.flush();
       await this.tidy();
       await mendFolder(this.record.path);
-      await this.#rememberState('opening');
+      await this.#rememberState(begun);
       this.#changedEarly.clear();
       try {
         await state.load();

@@ -29,8 +29,11 @@ export interface FileRecord {
   readonly version: number;
 }
 
-/** The record of a project that is open or being opened. A closed one has none. */
-export type OpenState = 'opening' | 'open';
+/**
+ * The record of a project that is open or being opened. A closed one has none. Of one whose opening has not ended the
+ * server may have died: it opens it once more by itself, which is `opening again`, and no third time.
+ */
+export type OpenState = 'opening' | 'opening again' | 'open';
 
 export interface EntityRecord<Entity> {
   readonly order: number;

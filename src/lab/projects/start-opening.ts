@@ -2,13 +2,12 @@
 import type { Logger } from 'pino';
 import type { Project } from './project.js';
 
-/** Also projects that were open when the last server died, but not one whose opening may have killed it. */
+/** Also projects that were open when the last server died, but not one whose opening may have killed two. */
 export function isToBeOpen(project: Project): boolean {
-  if (project.openStateAtStart !== 'opening') {
-    return project.openStateAtStart === 'open' || project.record.settings.auto_open;
-  }
+  const { openStateAtStart: before, record } = project;
+  if (before !== 'opening again') return before !== undefined || record.settings.auto_open;
   project.warn(
-    'The server ended while this project was being opened, so it is not opened by itself: open it by hand',
+    'The server ended twice while this project was being opened, so it is not opened by itself: open it by hand',
   );
   return false;
 }

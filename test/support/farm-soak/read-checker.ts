@@ -1,8 +1,13 @@
-/** Reads are as of one moment: after all that was acknowledged or seen before them, and before all that was asked for later. */
-import type { AskedRead, SoakHistory } from './history.js';
+/**
+ * Reads are as of one moment of what they are about, the nodes and links of one project or the list of projects: after all that was
+ * acknowledged or seen before them, and before all that was asked for later. A change of another project may be stored
+ * before one that waits for its compute is shown.
+ */
+import { scopeOf, type AskedRead, type SoakHistory } from './history.js';
 import type { StoredHistory } from './stored-history.js';
 
 interface Moment {
+  readonly scope: string;
   readonly time: number;
   readonly revision: number;
 }
@@ -16,26 +21,31 @@ export function readFindings({ asked, reads }: SoakHistory, stored: StoredHistor
   for (const { object, value, outcome, begun, ended } of asked) {
     const at = stored.whenSet(object, value);
     if (at === undefined) continue;
-    if (outcome === 'done') floors.push({ time: ended, revision: at.from });
+    const scope = readScope(object);
+    if (outcome === 'done') floors.push({ scope, time: ended, revision: at.from });
     // Others may have asked for the removal before.
-    if (value !== undefined) roofs.push({ time: begun, revision: at.from });
+    if (value !== undefined) roofs.push({ scope, time: begun, revision: at.from });
   }
   for (const read of [...reads].sort((a, b) => a.begun - b.begun)) {
+    const scope = readScope(read.covers);
+    const isOfIt = (moment: Moment): boolean => moment.scope === scope;
     const floor = Math.max(
       0,
-      ...floors.flatMap(({ time, revision }) => (time < read.begun ? [revision] : [])),
+      ...floors.filter(isOfIt).flatMap(({ time, revision }) => (time < read.begun ? [revision] : [])),
     );
     const roof = Math.min(
       Infinity,
-      ...roofs.flatMap(({ time, revision }) => (time > read.ended ? [revision] : [])),
+      ...roofs.filter(isOfIt).flatMap(({ time, revision }) => (time > read.ended ? [revision] : [])),
     );
     const moment = momentOf(read, stored, floor, roof);
     if (moment === undefined)
       broken.push(`${wordsOf(read)} at ${read.begun} is of no moment: ${reason(read, stored, floor, roof)}`);
-    else floors.push({ time: read.ended, revision: moment });
+    else floors.push({ scope, time: read.ended, revision: moment });
   }
   return broken;
 }
+
+const readScope = (object: string): string => (object.startsWith('project/') ? 'projects' : scopeOf(object));
 
 /** The first revision that fits. Of one with several changes a part may have been seen: they may be of several requests. */
 function momentOf(read: AskedRead, stored: StoredHistory, floor: number, roof: number): number | undefined {

@@ -1,6 +1,6 @@
 /** The connections with other computes, made from what the server has. */
 import type { Logger } from 'pino';
-import { RemoteComputes } from '../farm/computes/remote-computes.js';
+import { RemoteComputes, type PushedImages } from '../farm/computes/remote-computes.js';
 import { ComputeImages } from '../farm/compute-images.js';
 import { Placements } from '../farm/placements.js';
 import type { ImageLibrary } from '../files/images/image-library.js';
@@ -15,6 +15,7 @@ interface OtherComputesOptions {
   readonly store: ServerStore;
   readonly controller: Controller;
   readonly compute: LocalCompute;
+  readonly images: PushedImages;
   readonly config: Config;
   readonly now: () => number;
   readonly log: Logger;
@@ -25,6 +26,7 @@ export function otherComputes({
   store: { member },
   controller,
   compute,
+  images,
   config,
   now,
   log,
@@ -33,7 +35,7 @@ export function otherComputes({
   const { gns3Version } = config;
   const { probes, reach } = compute;
   const others = new RemoteComputes({
-    ...{ computes, probes, reach, gns3Version, now, log },
+    ...{ computes, probes, reach, images, gns3Version, now, log },
     ownAddress: () => member?.place.address,
   });
   computes.connectBy(others);

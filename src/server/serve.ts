@@ -231,7 +231,10 @@ export async function serve(start: StartSettings, threads: Threads): Promise<voi
     () => live.config.captureKeepDays,
     log,
   );
-  const others = otherComputes({ store, controller, compute, config, log, now: () => Date.now() });
+  const others = otherComputes({
+    ...{ store, controller, compute, images: ownImages, config, log },
+    now: () => Date.now(),
+  });
   await running.start();
   // A search for programs clears what earlier ones have left, but for those that are kept.
   compute.keep(await left);

@@ -301,7 +301,7 @@ void t.test('a compute of GNS3 is driven past its traps', async (t) => {
     stock.instead.set(`POST /projects/${lab.id}/vpcs/nodes`, { status: 409, body: image });
     t.match(await client.post(`${lab.path}/nodes`, { name: 'PC3', node_type: 'vpcs', compute_id: 's' }), {
       status: 409,
-      body: { message: 'Compute host s: The image x is missing' },
+      body: { code: 'compute_lacks_image', image: 'x' },
     });
     stock.instead.clear();
     t.equal(((await client.get(`${lab.path}/nodes`)).body as unknown[]).length, 3);

@@ -52,7 +52,12 @@ const of = (epoch: number, isShared = true): RunRight => ({
 function dialectOf({ ask }: FakeCompute, right: RunRight, spoken = DIALECT): WantedDialect {
   return new WantedDialect({
     ...{ projectId: 'p', right, ask },
-    ...{ name: () => 'lab', computeName: () => 'there', spoken: () => spoken },
+    ...{
+      name: () => 'lab',
+      computeName: () => 'there',
+      pushImage: () => Promise.resolve(false),
+      spoken: () => spoken,
+    },
   });
 }
 

@@ -34,6 +34,8 @@ export class StockCompute {
   readonly calls: string[] = [];
   /** Files by their path below `/projects`. */
   readonly files = new Map<string, Buffer>();
+  /** Images by emulator and name. */
+  readonly images = new Map<string, Buffer>();
   /** Requests for captures that run, by the path of the port. */
   readonly captures = new Map<string, Json>();
   /** Streams of captures, which have no head before the first packet. */
@@ -121,6 +123,12 @@ export class StockCompute {
       await this.#file(request, response, path);
       return;
     }
+    const [, emulator = '', image = ''] = /^\/(\w+)\/images\/(.+)$/.exec(path) ?? [];
+    if (request.method === 'POST' && image !== '') {
+      this.images.set(`${emulator}/${decodeURIComponent(image)}`, await buffer(request));
+      response.writeHead(204).end();
+      return;
+    }
     if (path.endsWith('/pcap')) {
       const port = path.slice(0, -'/pcap'.length);
       this.#streams.set(port, [...(this.#streams.get(port) ?? []), response]);
@@ -139,7 +147,11 @@ export class StockCompute {
     if (path === '/capabilities')
       return {
         status: 200,
-        body: { version: this.version, node_types: ['vpcs', 'ethernet_switch', 'tardis'], platform: 'linux' },
+        body: {
+          version: this.version,
+          node_types: ['vpcs', 'ethernet_switch', 'qemu', 'tardis'],
+          platform: 'linux',
+        },
       };
     if (call === 'GET /qemu/images') return { status: 200, body: [] };
     if (call === 'GET /projects')
@@ -157,6 +169,11 @@ export class StockCompute {
       return { status: 201, body: { udp_port: this.#nextPort } };
     }
     const [, , type = '', id, action] = NODE.exec(path) ?? [];
+    const missing = ['hda_disk_image', 'hdb_disk_image']
+      .map((key) => body[key])
+      .find((name) => typeof name === 'string' && name !== '' && !this.images.has(`${type}/${name}`));
+    if (id === undefined && missing !== undefined)
+      return { status: 409, body: { message: 'missing', exception: 'ImageMissingError', image: missing } };
     if (id === undefined) return newNode(project, projectId, type, body);
     const node = project.nodes.get(id);
     if (node === undefined) return refusal(404, `Node ID ${id} doesn't exist`);

@@ -4,6 +4,13 @@ import { Refusal, shortened } from './refusal.js';
 export const otherComputeRefusals = {
   computeRefused: (compute: string, status: number, message: string) =>
     new Refusal(status, 'compute_refused', `Compute ${shortened(compute)}: ${message}`),
+  computeLacksImage: (compute: string, image: string) =>
+    new Refusal(
+      409,
+      'compute_lacks_image',
+      `Compute ${shortened(compute)} does not have the image ${shortened(image)}, and it is not here either: upload it to one of them`,
+      { details: { exception: 'ImageMissingError', image: shortened(image) } },
+    ),
   computeUnauthorized: (compute: string) =>
     new Refusal(
       409,

@@ -8,6 +8,8 @@ import { lookupInTurn } from './name-lookup.js';
 /** An answer with a list of images of a large farm is below this. */
 const LARGEST_ANSWER = 8 * 1024 * 1024;
 const LONGEST_REASON = 300;
+/** The word of GNS3 for an image that a compute does not have. */
+const IMAGE_MISSING = 'ImageMissingError';
 const MOST_SOCKETS = 16;
 
 interface Answer {
@@ -96,6 +98,8 @@ export class ComputeClient {
     if (status === 404)
       return refusals.computeRefused(name, 404, wordIn(text, 'message') ?? `${method} ${path} not found`);
     if (wordIn(text, 'code') === refusals.computeIsSelf().code) return refusals.computeIsSelf();
+    const image = wordIn(text, 'exception') === IMAGE_MISSING ? wordIn(text, 'image') : undefined;
+    if (image !== undefined) return refusals.computeLacksImage(name, image);
     const shown = status === 400 || status === 403 || status === 507 ? status : 409;
     return refusals.computeRefused(
       name,
@@ -120,8 +124,8 @@ async function wholeText(response: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** The `message` or the `code` of a refusal of a compute. */
-function wordIn(text: string, name: 'message' | 'code'): string | undefined {
+/** A word of a refusal of a compute. */
+function wordIn(text: string, name: 'message' | 'code' | 'exception' | 'image'): string | undefined {
   try {
     const { [name]: word } = JSON.parse(text) as Readonly<Record<string, unknown>>;
     return typeof word === 'string' && word !== '' ? word.slice(0, LONGEST_REASON) : undefined;

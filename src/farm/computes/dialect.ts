@@ -1,4 +1,5 @@
 /** The way in which a part of a project is told to its compute: by GNS3's calls, or as what is wanted of it. */
+import type { Emulator } from '../../files/images/image-name.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { Properties } from '../../lab/kinds/node-kind.js';
 import type { LinkPlace, RunEnd, RunRight } from '../../lab/lab-run.js';
@@ -73,6 +74,8 @@ export interface DialectOptions {
   /** The number of the dialect between Wirefarms in which both speak; 0 for a compute of GNS3. */
   readonly spoken: () => number;
   readonly ask: Ask;
+  /** Uploads an image of this server to the compute. Resolves with false when there is none. */
+  readonly pushImage: (emulator: Emulator, name: string) => Promise<boolean>;
 }
 
 export type Ask = (

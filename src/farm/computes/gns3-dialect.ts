@@ -1,6 +1,7 @@
 /** A part of a project by GNS3's calls: one for each node and for each end of a link. */
 import { z } from 'zod';
-import { isRefusal } from '../../base/errors/errors.js';
+import { isRefusal, Refusal } from '../../base/errors/errors.js';
+import { isEmulator } from '../../files/images/image-name.js';
 import type { StoredNode } from '../../lab/gns3-file/topology-schema.js';
 import type { RunEnd } from '../../lab/lab-run.js';
 import { DEADLINE_MS } from './deadlines.js';
@@ -8,6 +9,8 @@ import type { Dialect, DialectOptions, NodeWish, PortAt, TunnelEnd } from './dia
 import { nodeBody, nodePath } from './node-body.js';
 
 const projectList = z.array(z.object({ project_id: z.string() }));
+/** Images of one node. */
+const MOST_PUSHED = 16;
 const givenPort = z.object({ udp_port: z.int().min(1).max(65_535) });
 
 export class Gns3Dialect implements Dialect {
@@ -31,12 +34,20 @@ export class Gns3Dialect implements Dialect {
     return this.#isAnew;
   }
 
-  bring({ stored, made, console, inputs }: NodeWish): Promise<unknown> {
-    const { ask, projectId } = this.#options;
-    const body = nodeBody(stored, console);
-    if (made !== undefined) return ask('PUT', nodePath(stored, projectId), body, DEADLINE_MS.node);
-    const whole = { ...body, ...inputs, node_id: stored.node_id };
-    return ask('POST', nodePath(stored, projectId, 'all'), whole, DEADLINE_MS.node);
+  /** An image that the compute lacks is uploaded to it, and the node is made again. */
+  async bring(wish: NodeWish): Promise<unknown> {
+    const { node_type: type } = wish.stored;
+    const pushed = new Set<string>();
+    for (;;) {
+      try {
+        return await this.#make(wish);
+      } catch (error) {
+        const image = lacksImage(error) ? error.details['image'] : undefined;
+        if (typeof image !== 'string' || !isEmulator(type) || pushed.has(image)) throw error;
+        if (pushed.size >= MOST_PUSHED || !(await this.#options.pushImage(type, image))) throw error;
+        pushed.add(image);
+      }
+    }
   }
 
   look(stored: StoredNode): Promise<unknown> {
@@ -100,6 +111,14 @@ export class Gns3Dialect implements Dialect {
     return found.some(({ project_id: id }) => id === this.#options.projectId);
   }
 
+  #make({ stored, made, console, inputs }: NodeWish): Promise<unknown> {
+    const { ask, projectId } = this.#options;
+    const body = nodeBody(stored, console);
+    if (made !== undefined) return ask('PUT', nodePath(stored, projectId), body, DEADLINE_MS.node);
+    const whole = { ...body, ...inputs, node_id: stored.node_id };
+    return ask('POST', nodePath(stored, projectId, 'all'), whole, DEADLINE_MS.node);
+  }
+
   /** Begins from nothing: what an earlier life of this server has left there ends, and its ports are free again. */
   async #makeProject(): Promise<void> {
     const { ask, name, projectId } = this.#options;
@@ -124,4 +143,8 @@ export class Gns3Dialect implements Dialect {
     const { adapter_number: adapter, port_number: port } = place;
     return `${nodePath(node, this.#options.projectId)}/adapters/${adapter}/ports/${port}/nio`;
   }
+}
+
+function lacksImage(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.code === 'compute_lacks_image';
 }

@@ -1,7 +1,9 @@
 /** The connections with the computes on record. */
+import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { refusals } from '../../base/errors/errors.js';
+import type { Emulator } from '../../files/images/image-name.js';
 import type { Computes } from '../../lab/computes.js';
 import type { FarAnswer, FarRequest, FarSocket, FarSocketUser } from '../../lab/far-node.js';
 import {
@@ -38,6 +40,15 @@ interface ComputeFollower {
   runs(projectId: string): boolean;
 }
 
+/** Reads images of this server. */
+export interface PushedImages {
+  /** Undefined when there is no such image. Destroying the body ends the reading. */
+  read(
+    emulator: Emulator,
+    name: string,
+  ): Promise<{ readonly size: number; readonly body: Readable } | undefined>;
+}
+
 interface RemoteComputesOptions {
   readonly computes: Pick<Computes, 'announce' | 'mark' | 'nameOf' | 'warn'>;
   /** The probes of this server. */
@@ -45,6 +56,7 @@ interface RemoteComputesOptions {
   /** The hosts that links of this server lead to. */
   readonly reach: UdpReach;
   readonly gns3Version: string;
+  readonly images: PushedImages;
   /** The address under which the other servers of a farm know this one. */
   readonly ownAddress: () => string | undefined;
   readonly now: () => number;
@@ -60,6 +72,8 @@ export class RemoteComputes implements OtherComputes {
   /** The computes on record, also those whose connection is about to be begun. */
   readonly #onRecord = new Map<string, Compute>();
   readonly #followers = new Map<string, Set<ComputeFollower>>();
+  /** Images that are on their way, by compute and name. */
+  readonly #pushes = new Map<string, Promise<boolean>>();
   #isClosed = false;
 
   constructor(options: RemoteComputesOptions) {
@@ -154,6 +168,34 @@ export class RemoteComputes implements OtherComputes {
     const connection = this.#connections.get(id);
     if (connection !== undefined) return connection;
     throw refusals.computeNotConnected(this.#onRecord.get(id)?.name ?? id, `${method} ${path}`);
+  }
+
+  /** Uploads an image to a compute. Resolves with false when there is none here. */
+  async pushImage(id: string, emulator: Emulator, name: string): Promise<boolean> {
+    const key = JSON.stringify([id, emulator, name]);
+    const running = this.#pushes.get(key);
+    if (running !== undefined) return running;
+    const push = this.#push(id, emulator, name).finally(() => {
+      this.#pushes.delete(key);
+    });
+    this.#pushes.set(key, push);
+    return push;
+  }
+
+  async #push(id: string, emulator: Emulator, name: string): Promise<boolean> {
+    const image = await this.#options.images.read(emulator, name);
+    if (image === undefined) return false;
+    const { size, body } = image;
+    try {
+      const path = `/${emulator}/images/${name.split('/').map(encodeURIComponent).join('/')}`;
+      const headers = { 'content-length': String(size) };
+      const answer = await this.open(id, { method: 'POST', path, headers, body });
+      answer.body.resume();
+      this.#options.log.info({ compute: id, emulator, image: name }, 'an image was uploaded to a compute');
+      return true;
+    } finally {
+      body.destroy();
+    }
   }
 
   pathsOf(id: string): HostPath[] {

@@ -261,11 +261,12 @@ export class RemotePart {
 
   /** The dialect of the compute: a compute may speak another one than before, when its program is another. */
   #spoken(): Dialect {
-    const { projectId, right, ownerOf } = this.#options;
+    const { projectId, right, ownerOf, computes, computeId } = this.#options;
     const Spoken = this.spoken >= SINCE.wanted ? WantedDialect : Gns3Dialect;
     if (this.#dialect instanceof Spoken) return this.#dialect;
     return new Spoken({
       ...{ projectId, right, ask: this.ask },
+      pushImage: (emulator, image) => computes.pushImage(computeId, emulator, image),
       name: () => ownerOf()?.name ?? projectId,
       computeName: () => this.computeName,
       spoken: () => this.spoken,

@@ -274,6 +274,36 @@ void t.test('a compute that was out of reach is sent what it lacks, and nothing 
   });
 });
 
+void t.test('labs that end while a compute is out of reach end there when it is back', async () => {
+  const [deleted, closed] = [
+    await NodeLab.left('deleted', controller),
+    await NodeLab.left('closed', controller),
+  ];
+  for (const { id } of [deleted, closed])
+    await new NodeLab(controller, id).node('ethernet_hub', 'HUB', {}, there);
+  const known = async (): Promise<unknown[]> =>
+    ((await new Client(compute.url).get('/v2/compute/projects')).body as Json[]).map(
+      (one) => one['project_id'],
+    );
+  const areThere = (found: readonly unknown[]): boolean[] =>
+    [deleted, closed].map(({ id }) => found.includes(id));
+  t.same(areThere(await known()), [true, true]);
+  await recordedAt(1);
+  await eventually('the connection is gone', async () => {
+    const { connected } = await lab.client.expect(200, 'GET', '/v2/computes/b');
+    return connected === false || undefined;
+  });
+  await lab.client.expect(204, 'DELETE', deleted.path);
+  await lab.client.expect(204, 'POST', `${closed.path}/close`);
+  t.same(areThere(await known()), [true, true], 'nobody could tell it');
+  await recordedAt(compute.port);
+  await eventually('they end', async () => !areThere(await known()).includes(true) || undefined);
+  await eventually(
+    'all else runs',
+    async () => (await runs()).every((each) => each === 'running') || undefined,
+  );
+});
+
 void t.test(
   'a filter on a link between two switches of a compute is changed while frames pass',
   async (t) => {

@@ -18,6 +18,7 @@ import type { PathProbes } from '../../run/links/path-probes.js';
 import { LOCAL_COMPUTE } from '../../lab/gns3-file/topology-schema.js';
 import type { UdpReach } from '../../run/links/udp-reach.js';
 import { HostPaths } from './host-paths.js';
+import { OwedEnds } from './owed-ends.js';
 import { TunnelAddresses } from './tunnel-addresses.js';
 import { TunnelHosts } from './tunnel-hosts.js';
 import type { ComputeEvent } from './compute-event.js';
@@ -65,6 +66,7 @@ interface RemoteComputesOptions {
 
 export class RemoteComputes implements OtherComputes {
   readonly addresses: TunnelAddresses;
+  readonly owedEnds: OwedEnds;
   readonly #options: RemoteComputesOptions;
   readonly #hosts: TunnelHosts;
   readonly #paths: HostPaths;
@@ -88,6 +90,7 @@ export class RemoteComputes implements OtherComputes {
       },
       log,
     });
+    this.owedEnds = new OwedEnds((id, call) => this.ask(id, call), log);
     this.addresses = new TunnelAddresses({
       recordOf: (id) => this.recordOf(id),
       tunnelAddressOf: (id) => this.#tunnelAddressOf(id),
@@ -126,6 +129,7 @@ export class RemoteComputes implements OtherComputes {
     this.#connections.get(id)?.close();
     this.#connections.delete(id);
     this.#hosts.forget(id);
+    this.owedEnds.forget(id);
   }
 
   #tunnelAddressOf(id: string): string | undefined {
@@ -245,6 +249,7 @@ export class RemoteComputes implements OtherComputes {
         // The hosts of its links may be unknown there again, and links need them.
         void this.#hosts.connected(id).then(() => {
           for (const follower of followers()) follower.connected();
+          void this.owedEnds.tell(id);
         });
       },
       disconnected: (reason) => {

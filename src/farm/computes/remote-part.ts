@@ -223,7 +223,21 @@ export class RemotePart {
     clearTimeout(this.#stopping);
     clearTimeout(this.#later);
     await this.settled();
-    if (this.#isConnected) await this.#dialect?.end(how).catch(() => undefined);
+    const dialect = this.#dialect;
+    const { computeId, computes, projectId, right } = this.#options;
+    // A server that has lost the project leaves what runs to the next owner.
+    const isOurs = right.holds();
+    if (dialect === undefined || (await this.#hasEnded(dialect, how))) return;
+    if (isOurs && dialect.epoch > 0)
+      computes.owedEnds.add(computeId, projectId, { epoch: dialect.epoch, how });
+  }
+
+  async #hasEnded(dialect: Dialect, how: RunEnd): Promise<boolean> {
+    if (!this.#isConnected) return false;
+    return dialect.end(how).then(
+      () => true,
+      () => false,
+    );
   }
 
   get #isConnected(): boolean {

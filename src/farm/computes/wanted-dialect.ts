@@ -161,6 +161,10 @@ export class WantedDialect implements Dialect {
     if (gone.length > 0) void this.#flush().catch(() => undefined);
   }
 
+  get epoch(): number {
+    return this.#epoch;
+  }
+
   /** A project that another controller has taken over goes on. */
   async end(how: RunEnd): Promise<void> {
     const { ask, projectId } = this.#options;

@@ -181,7 +181,7 @@ export class SoakFarm {
     };
   }
 
-  /** Those who have not followed so far must read everything anew. A server of etcd that does not answer is left out. */
+  /** Servers that have not followed so far must read everything anew. A server of etcd that does not answer is left out. */
   async #compact(): Promise<() => Promise<unknown>> {
     const revision = await this.#revision();
     if (revision !== undefined) {

@@ -89,7 +89,9 @@ function faultOf(random: Random, kind: (typeof KINDS)[number]): Fault {
       return { kind };
     case 'clock':
       return { kind, index: random.below(SERVERS), hours: random.pick([-1, 1]) };
-    default: {
+    case 'kill':
+    case 'pause':
+    case 'stop': {
       const part = random.pick(['server', 'server', 'store', 'compute'] as const);
       const count = { server: SERVERS, store: STORES, compute: COMPUTES.length }[part];
       return { kind, part, index: random.below(count) };
@@ -116,7 +118,9 @@ function programsOf(fault: Fault): string[] {
       return ['history'];
     case 'clock':
       return [`server ${fault.index}`];
-    default:
+    case 'kill':
+    case 'pause':
+    case 'stop':
       return [`${fault.part} ${fault.index}`];
   }
 }
@@ -136,7 +140,9 @@ export function wordsOf(fault: Fault): string {
       return 'compaction';
     case 'clock':
       return `clock of server ${fault.index} is ${fault.hours > 0 ? 'ahead' : 'behind'} by an hour`;
-    default:
+    case 'kill':
+    case 'pause':
+    case 'stop':
       return `${fault.kind} of ${fault.part} ${fault.index}`;
   }
 }

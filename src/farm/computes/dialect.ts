@@ -61,7 +61,7 @@ export interface Dialect {
   hasLost(linkId: string): boolean;
   /** Lets go of the ends of all links that are not wanted. */
   keepLinks(isWanted: (linkId: string) => boolean): void;
-  /** That of this life of the project, as the compute was told; 0 when it was not. */
+  /** The epoch of this life of the project, as the compute was told; 0 when it was not. */
   readonly epoch: number;
   /** Ends the project there. */
   end(how: RunEnd): Promise<void>;

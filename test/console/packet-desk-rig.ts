@@ -19,6 +19,8 @@ export class PacketDeskRig {
   /** How often the desk has closed a source. */
   closed = 0;
   #listener: Parameters<ConstructorParameters<typeof PacketDesk>[0]['open']>[1] | undefined;
+  /** The pauses of a second and more that the desk has made. */
+  readonly rests: number[] = [];
   #later: (() => void)[] = [];
   #clock = 0;
   #id = 0;
@@ -38,7 +40,10 @@ export class PacketDeskRig {
       },
       // Each look at the clock takes a millisecond, so that long work takes several turns.
       now: () => this.#clock++,
-      later: (callback) => this.#later.push(callback),
+      later: (callback, ms) => {
+        if (ms >= 1000) this.rests.push(ms);
+        this.#later.push(callback);
+      },
     });
   }
 

@@ -242,6 +242,22 @@ void t.test('held packets are saved as pcapng, also after a new connection', asy
   t.ok(some.every((one) => all.includes(one)));
 });
 
+void t.test('a stream that breaks off is opened again, after longer pauses until packets come', (t) => {
+  const rig = new PacketDeskRig(SIZES);
+  rig.open(LINKS);
+  for (let round = 0; round < 7; round++) {
+    rig.breakOff();
+    rig.settle();
+  }
+  t.same(rig.rests, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  t.equal(rig.opened.length, 8);
+  rig.receive(opening());
+  rig.breakOff();
+  rig.settle();
+  t.equal(rig.rests.at(-1), 1000);
+  t.end();
+});
+
 void t.test('losses are told, and what is no stream is closed', (t) => {
   const rig = sampleRig();
   rig.receive(statisticsBlock({ interfaceId: 0, received: 10, dropped: 7, at: { high: 0, low: 0 } }));

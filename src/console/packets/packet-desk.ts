@@ -32,7 +32,9 @@ interface DeskWorld {
 /** The state is told at most this often, and a filter works so long at a time. */
 const REPORT_MS = 33;
 const WORK_MS = 8;
-const RETRY_MS = 1000;
+/** Between two streams; longer each time, until packets come again. */
+const FIRST_REST_MS = 1000;
+const LONGEST_REST_MS = 30_000;
 const MOST_ROWS = 200;
 const NANOSECONDS = 1e9;
 const WAYS = ['', 'in', 'out'] as const;
@@ -50,6 +52,7 @@ export class PacketDesk {
   #source: OctetSource | undefined;
   #stream: PacketState['stream'] = 'closed';
   #lost = 0;
+  #restMs = FIRST_REST_MS;
   #isReporting = false;
   #reportedAt = -Infinity;
   #isWorking = false;
@@ -122,6 +125,7 @@ export class PacketDesk {
       },
       onOctets: (octets) => {
         if (this.#source !== source) return;
+        this.#restMs = FIRST_REST_MS;
         reader.take(octets);
         if (reader.isBroken) source.close();
         this.#soon();
@@ -131,7 +135,8 @@ export class PacketDesk {
         this.#become('lost');
         this.#world.later(() => {
           if (this.#source === source) this.#connect(url);
-        }, RETRY_MS);
+        }, this.#restMs);
+        this.#restMs = Math.min(2 * this.#restMs, LONGEST_REST_MS);
       },
     });
     this.#source = source;

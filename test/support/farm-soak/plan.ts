@@ -99,7 +99,7 @@ function faultOf(random: Random, kind: (typeof KINDS)[number]): Fault {
   }
 }
 
-/** What servers of the farm need to start is struck after them, and so healed before them. */
+/** Programs that servers of the farm need to start are struck after them, and so healed before them. */
 function rankOf(fault: Fault): number {
   if (fault.kind === 'clock') return 0;
   return 'part' in fault && fault.part !== 'store' ? 1 : 2;

@@ -201,6 +201,20 @@ export function nodeRoutes(controller: Controller, folders: NodeFolders): Route[
       },
     }),
     route({
+      method: 'POST',
+      path: `${base}/{node_id}/move`,
+      tag,
+      access: { right: 'projects:write', project: 'project_id' },
+      summary: 'Move a switch or a hub to another compute while it runs',
+      params: one,
+      body: z.strictObject({ compute_id: text(1, 255).optional() }),
+      answers: { 200: node },
+      handle: async ({ params, body }) => {
+        const project = projects.find(params.project_id);
+        return jsonText(200, await folders.move(project, params.node_id, body.compute_id));
+      },
+    }),
+    route({
       method: 'GET',
       path: `${base}/{node_id}/links`,
       tag,

@@ -66,6 +66,7 @@ export class Placements implements NodePlacing {
     wanted: NewNode,
     make: (placed: NewNode) => Promise<Result>,
     staysHere = false,
+    except?: string,
   ): Promise<Result> {
     const kind = servedKind(wanted.node_type);
     if (kind === undefined || wanted.compute_id !== LOCAL_COMPUTE) return make(wanted);
@@ -75,8 +76,11 @@ export class Placements implements NodePlacing {
     const needs = needsOf(kind, wanted, topology);
     const isHereOnly = staysHere || kind.usesHostInterfaces === true;
     const ids = isHereOnly ? [LOCAL_COMPUTE] : this.#options.computes.ids;
+    const isOwnExcepted =
+      except === LOCAL_COMPUTE || (except !== undefined && this.#options.reachOf(except).isSelf);
     for (let choices = 0; choices < MOST_CHOICES; choices++) {
-      const candidates = await this.#candidates(needs, ids, topology);
+      const all = await this.#candidates(needs, ids, topology);
+      const candidates = all.filter(({ id, isHere }) => (isHere ? !isOwnExcepted : id !== except));
       // No host has the program: whoever makes the node tells which one is missing.
       if (!candidates.some(({ nodeTypes }) => nodeTypes.includes(needs.type))) return make(wanted);
       const choice = choosePlacement(needs, candidates);

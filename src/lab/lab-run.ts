@@ -106,6 +106,17 @@ export interface LabRun {
   /** A node of a kind that is served here is new or has changed. */
   nodeStored(node: StoredNode): void;
   nodeRemoved(node: StoredNode): void;
+  /** The compute may have nodes of the project that are not wanted there. */
+  visited?(computeId: string): void;
+  /**
+   * Makes a node on the compute that it names now, beside the one where it runs, which goes on. Refuses what the compute refuses;
+   * nothing is left there then.
+   */
+  makeBeside?(node: StoredNode): Promise<void>;
+  /** The node will not be moved: what was made beside it goes. */
+  dropBeside?(node: StoredNode): void;
+  /** The move of a node that was made beside is stored: it and these links, which are all that it has, are there from now on. */
+  moved?(node: StoredNode, links: readonly RunLink[]): void;
   /** All that was stored when the project was opened has been reported. */
   loaded?(): void;
   /** The state of a node that was told. One that is still being made has the state that it will have. */

@@ -6,14 +6,15 @@ import type { NewNode, ReservedRoom } from './topology/nodes.js';
 export interface NodePlacing {
   /**
    * Finds a compute with room for a node that is wanted on this server's own, and makes it there by `make`. The room is nobody
-   * else's until the node is stored, or is not. With `staysHere` only this server counts. A node that names another compute
-   * goes there.
+   * else's until the node is stored, or is not. With `staysHere` only this server counts, and `except` is a compute that does not. A
+   * node that names another compute goes there.
    */
   place<Result>(
     project: Project,
     wanted: NewNode,
     make: (placed: NewNode) => Promise<Result>,
     staysHere?: boolean,
+    except?: string,
   ): Promise<Result>;
   /** Changes a node by `change`, with the room for the memory that these properties add. Refuses (409) more than its host has. */
   grow<Result>(

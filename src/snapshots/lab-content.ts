@@ -121,6 +121,7 @@ export function recordsOf(content: LabContent, project: ProjectRecord): LabRecor
       directed: entities(content.directed),
       capture: [],
       lab_file: [],
+      visited: [],
     },
   };
 }

@@ -79,7 +79,7 @@ function recordsOf({ settings, computes, nodes, links, drawings }: Gns3Content):
     version: 0,
     entities: {
       ...{ node: ordered(nodes), link: ordered(links), drawing: ordered(drawings) },
-      ...{ directed: [], capture: [], lab_file: [] },
+      ...{ directed: [], capture: [], lab_file: [], visited: [] },
     },
   };
 }

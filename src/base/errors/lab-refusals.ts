@@ -94,6 +94,24 @@ export const labRefusals = {
     new Refusal(409, 'node_runs_not_copied', 'Cannot duplicate node data while the node is running'),
   nodeNameRefused: () =>
     new Refusal(400, 'node_name_refused', 'A node name must not contain the character "'),
+  nodeNotMovable: (name: string, type: string) =>
+    new Refusal(
+      409,
+      'node_not_movable',
+      `Node ${name} of type ${type} stays on its compute: switches and hubs are moved, nodes with files are not`,
+    ),
+  nodeThereAlready: (name: string, compute: string) =>
+    new Refusal(409, 'node_there_already', `Node ${name} is on compute ${compute} already`),
+  nodeMoving: (name: string) =>
+    new Refusal(409, 'node_moving', `Node ${name} is being moved: wait until that is done`),
+  nodeNotMoved: (name: string, reason: string) =>
+    new Refusal(409, 'node_not_moved', `Node ${name} is where it was: ${reason}`),
+  nodeMovedWhileCaptured: (name: string) =>
+    new Refusal(
+      409,
+      'node_moved_while_captured',
+      `Node ${name} has links with captures that run: stop them before it is moved`,
+    ),
   nodeNotDuplicable: () => new Refusal(409, 'node_not_duplicable', 'This node type cannot be duplicated'),
   switchConnected: () => new Refusal(409, 'switch_connected', "Can't modify a switch already connected."),
   hubConnected: () => new Refusal(409, 'hub_connected', "Can't modify a hub already connected."),

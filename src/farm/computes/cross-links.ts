@@ -79,13 +79,26 @@ export class CrossLinks {
     });
   }
 
-  removed(linkId: string): void {
+  /** A node of the link is on another compute by now. */
+  moved(run: RunLink): void {
+    this.#follow(run.link.link_id, async (link) => {
+      link.wanted = run;
+      await this.#undo(link).catch((error: unknown) => {
+        this.#options.warn(`Link ${run.link.link_id} has left an end behind: ${messageOf(error)}`);
+      });
+      await this.#bring(link);
+    });
+  }
+
+  /** Resolves when its ends are gone, or cannot be taken back. */
+  async removed(linkId: string): Promise<void> {
     if (!this.#links.has(linkId)) return;
     this.#follow(linkId, async (link) => {
       link.wanted = undefined;
       await this.#undo(link);
       this.#links.delete(linkId);
     });
+    await this.#links.get(linkId)?.last;
   }
 
   /** Makes what is wanted and not made. Links for which `isLost` holds, and those of a host with another address, are made anew. */

@@ -45,6 +45,8 @@ export interface Dialect {
    * what it was told.
    */
   begin(life: string | undefined): Promise<boolean>;
+  /** Removes what the beginning has found there, where nothing is wanted. */
+  clear(): Promise<void>;
   /** Makes or changes a node. Resolves with how it is now; refuses what the compute refuses. */
   bring(wish: NodeWish): Promise<unknown>;
   /** The node as the compute has it, which was told it before; undefined when it has lost it. */

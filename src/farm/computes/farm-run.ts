@@ -29,6 +29,7 @@ import { SINCE } from '../../run/wanted-shapes.js';
 import { CrossCounts } from './cross-counts.js';
 import { CrossLinks } from './cross-links.js';
 import { LocalSide, RemoteSide, type LinkSide } from './link-sides.js';
+import { NodesBeside } from './nodes-beside.js';
 import type { RemoteComputes } from './remote-computes.js';
 import { PartNode } from './part-node.js';
 import { RemotePart, type PartOwner } from './remote-part.js';
@@ -66,6 +67,9 @@ class FarmRun implements LabRun {
   readonly #parts = new Map<string, RemotePart>();
   readonly #nodes = new Map<string, StoredNode>();
   readonly #inputs = new Map<string, Properties>();
+  readonly #beside: NodesBeside;
+  /** Links that are about to lead from this server to itself, when their ends on other computes are gone. */
+  readonly #returning = new Map<string, RunLink>();
   readonly #links: CrossLinks;
   readonly #counts: CrossCounts;
   #isLoaded = false;
@@ -73,6 +77,7 @@ class FarmRun implements LabRun {
   constructor(options: FarmRunOptions) {
     this.#options = options;
     this.#local = options.local;
+    this.#beside = new NodesBeside(options.local, (computeId) => this.#part(computeId));
     this.#links = new CrossLinks({
       sidesOf: (run) => this.#sidesOf(run),
       addressesOf: ([{ node: near }, { node: far }]) =>
@@ -116,6 +121,48 @@ class FarmRun implements LabRun {
     this.#nodes.delete(node.node_id);
     if (computeId === LOCAL_COMPUTE) this.#local.nodeRemoved(node);
     else this.#parts.get(computeId)?.nodeRemoved(node);
+  }
+
+  visited(computeId: string): void {
+    if (!this.#isHere(computeId)) this.#part(computeId);
+  }
+
+  makeBeside(node: StoredNode): Promise<void> {
+    return this.#beside.make(node, this.#isHere(node.compute_id) ? LOCAL_COMPUTE : node.compute_id);
+  }
+
+  dropBeside(node: StoredNode): void {
+    this.#beside.drop(node);
+  }
+
+  moved(node: StoredNode, links: readonly RunLink[]): void {
+    const { node_id: id } = node;
+    const before = this.#nodes.get(id);
+    const computeId = this.#beside.take(id);
+    if (before === undefined || computeId === undefined) return;
+    const wereCross = links.map(({ link }) => this.#isCross(link));
+    for (const [index, { link }] of links.entries()) if (!wereCross[index]) this.#local.linkRemoved(link);
+    this.nodeRemoved(before);
+    this.#nodes.set(id, { ...node, compute_id: computeId });
+    this.nodeStored(node);
+    for (const [index, run] of links.entries()) this.#leadAnew(run, wereCross[index] === true);
+  }
+
+  #leadAnew(run: RunLink, wasCross: boolean): void {
+    const { link_id: id } = run.link;
+    if (this.#isCross(run.link)) {
+      this.#returning.delete(id);
+      this.#counts.begin();
+      if (wasCross) this.#links.moved(run);
+      else this.#links.stored(run);
+      return;
+    }
+    this.#returning.set(id, run);
+    void this.#links.removed(id).then(() => {
+      const latest = this.#returning.get(id);
+      this.#returning.delete(id);
+      if (latest !== undefined) this.#local.linkStored(latest);
+    });
   }
 
   stateOf(node: StoredNode): NodeState {
@@ -215,8 +262,10 @@ class FarmRun implements LabRun {
   }
 
   linkStored(run: RunLink): void {
+    const { link_id: id } = run.link;
     if (!this.#isCross(run.link)) {
-      this.#local.linkStored(run);
+      if (this.#returning.has(id)) this.#returning.set(id, run);
+      else this.#local.linkStored(run);
       return;
     }
     this.#counts.begin();
@@ -239,11 +288,12 @@ class FarmRun implements LabRun {
   }
 
   linkRemoved(link: StoredLink): void {
+    this.#returning.delete(link.link_id);
     if (!this.#links.has(link.link_id)) {
       this.#local.linkRemoved(link);
       return;
     }
-    this.#links.removed(link.link_id);
+    void this.#links.removed(link.link_id);
     // A link that was not made in the life of this server may have an end there.
     for (const part of this.#parts.values()) part.keepLinks((linkId) => linkId !== link.link_id);
   }

@@ -35,6 +35,11 @@ export class Gns3Dialect implements Dialect {
     return this.#isAnew;
   }
 
+  /** The project there was made anew. */
+  clear(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** An image that the compute lacks is uploaded to it, and the node is made again. */
   async bring(wish: NodeWish): Promise<unknown> {
     const { node_type: type } = wish.stored;

@@ -263,6 +263,7 @@ export class RemotePart {
       const isAnew = await dialect.begin(this.#options.computes.reachOf(this.#options.computeId).life);
       if (isAnew) for (const node of this.#nodes.values()) node.made = undefined;
       this.#isReady = true;
+      if (isAnew && this.#nodes.size === 0) await dialect.clear();
       await eachAtOnce([...this.#nodes.values()], dialect.nodesAtOnce, async (node) => {
         await (isAnew ? this.#bring(node) : this.#look(node)).catch((error: unknown) => {
           if (!this.#isConnected) throw error;

@@ -73,6 +73,8 @@ export class WantedDialect implements Dialect {
   #reached: number | undefined;
   #sent: Promise<void> = Promise.resolve();
   #gathering: Promise<void> | undefined;
+  /** Whether the last beginning has found what an earlier life has told. */
+  #hasOlder = false;
 
   constructor(options: DialectOptions) {
     this.#options = options;
@@ -92,12 +94,17 @@ export class WantedDialect implements Dialect {
     if (this.#epoch === 0) await this.#adopt(found);
     if (found !== undefined && found.epoch > this.#epoch) throw this.#takenOver(found.epoch);
     const isSame = found?.epoch === this.#epoch;
+    this.#hasOlder = found !== undefined && !isSame;
     this.#reached = isSame ? found.number : undefined;
     if (!isSame) return true;
     for (const node of this.#nodes.values()) node.actual = undefined;
     this.#note(found);
     if (this.#goneNodes.size + this.#goneEnds.size > 0) await this.#flush();
     return false;
+  }
+
+  async clear(): Promise<void> {
+    if (this.#hasOlder) await this.#flush();
   }
 
   async bring({ stored, console, inputs, shouldRun, made }: NodeWish): Promise<unknown> {

@@ -20,6 +20,7 @@ import {
   type NodeRequest,
   updateNode,
 } from '../../lab/topology/nodes.js';
+import { findMovable, moveNode } from '../../lab/topology/node-moving.js';
 import type { NodeArchiveTasks } from './node-archive-tasks.js';
 import type { NodeFileTasks } from './node-file-tasks.js';
 import { nodeFolder } from './node-folder.js';
@@ -86,6 +87,17 @@ export class NodeFolders {
     const change = (room: NodeRequest['room']): Promise<string> =>
       project.change((topology, transaction) => updateNode(topology, transaction, id, { ...wanted, room }));
     return this.#options.placing?.grow(project, id, wanted.properties, change) ?? change(undefined);
+  }
+
+  /** Moves a node without files to this compute, or where placement finds room: without a farm that is this server. Returns its text. */
+  move(project: Project, id: string, computeId: string | undefined): Promise<string> {
+    const { placing } = this.#options;
+    const { name, node_type, properties, compute_id: except } = findMovable(project.topology, id);
+    if (computeId !== undefined || placing === undefined)
+      return moveNode(project, id, computeId ?? LOCAL_COMPUTE);
+    const wanted = { name, node_type, compute_id: LOCAL_COMPUTE, properties };
+    const move = (placed: NewNode): Promise<string> => moveNode(project, id, placed.compute_id);
+    return placing.place(project, wanted, move, false, except);
   }
 
   /** Copies a node that does not run, and its folder. Returns the text of the copy. */

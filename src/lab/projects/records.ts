@@ -5,9 +5,9 @@ import type { ProjectSettings } from '../gns3-file/topology-schema.js';
 
 /**
  * `directed` is the kind of the links' `DirectedFilters`, `capture` that of their captures that run, `lab_file` that of the
- * one `LabFileRecord`.
+ * one `LabFileRecord`, `visited` that of the computes that nodes were moved to or from.
  */
-export type EntityKind = 'node' | 'link' | 'drawing' | 'directed' | 'capture' | 'lab_file';
+export type EntityKind = 'node' | 'link' | 'drawing' | 'directed' | 'capture' | 'lab_file' | 'visited';
 
 export interface ProjectRecord {
   /** Lists of projects are in creation order, by this number; entities have numbers of their own. */
@@ -110,6 +110,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
     directed: [],
     capture: [],
     lab_file: [],
+    visited: [],
   };
   let project: ProjectRecord | undefined;
   let file = NEVER_WRITTEN;
@@ -140,6 +141,7 @@ export function sortOut(records: readonly StoredRecord[]): LabRecords | undefine
       case 'directed':
       case 'capture':
       case 'lab_file':
+      case 'visited':
         entities[kind].push(value as EntityRecord<unknown>);
         break;
     }

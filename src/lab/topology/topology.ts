@@ -51,6 +51,11 @@ export interface TopologyContext {
   readonly beginRun: BeginRun;
 }
 
+/** A compute that a node was moved to or from, or was about to be. It may have something that no node of the project names. */
+interface VisitedCompute {
+  readonly compute_id: string;
+}
+
 const KEPT: NodeState = { status: 'stopped', commandLine: null, folder: null };
 
 export class Topology {
@@ -63,6 +68,7 @@ export class Topology {
   readonly storedCaptures: Collection<StoredCapture>;
   /** At most one, by the id `LAB_FILE`. */
   readonly labFiles: Collection<LabFileRecord>;
+  readonly visited: Collection<VisitedCompute>;
   readonly names = new NodeNames();
   readonly portUse = new PortUse();
   readonly context: TopologyContext;
@@ -125,6 +131,10 @@ export class Topology {
       JSON.stringify(capture),
     );
     this.labFiles = new Collection('lab_file', keyOf('lab_file'), channel, () => '');
+    this.visited = new Collection('visited', keyOf('visited'), channel, () => '', {
+      stored: ({ compute_id: id }) => this.run.visited?.(id),
+      removed: () => undefined,
+    });
     this.drawings = new Collection(
       'drawing',
       keyOf('drawing'),
@@ -156,6 +166,10 @@ export class Topology {
     }
     for (const record of entities.lab_file as EntityRecord<LabFileRecord>[]) {
       this.labFiles.load(LAB_FILE, record);
+    }
+    for (const record of entities.visited as EntityRecord<VisitedCompute>[]) {
+      this.visited.load(record.object.compute_id, record);
+      this.run.visited?.(record.object.compute_id);
     }
     for (const record of entities.drawing as EntityRecord<StoredDrawing>[]) {
       this.drawings.load(record.object.drawing_id, record);

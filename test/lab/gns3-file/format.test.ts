@@ -72,6 +72,7 @@ function recordsOf(content: Gns3Content): LabRecords {
       directed: [],
       capture: [],
       lab_file: [],
+      visited: [],
     },
   };
 }

@@ -106,6 +106,7 @@ async function make(
       directed: directed.map((object, order) => ({ order, object })),
       capture: [],
       lab_file: [],
+      visited: [],
     },
   };
   await topology.load(records, new Slices());

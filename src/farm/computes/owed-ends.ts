@@ -12,7 +12,7 @@ const MOST_OF_A_COMPUTE = 10_000;
 const shown = z.object({ epoch: z.int() });
 
 interface OwedEnd {
-  /** That of the life that has ended. */
+  /** The epoch of the life that has ended. */
   readonly epoch: number;
   readonly how: RunEnd;
 }

@@ -51,7 +51,7 @@ export class SoakNetwork {
     return { name, address, namespace };
   }
 
-  /** What `from` sends to `to` is lost. */
+  /** Loses all that `from` sends to `to`. */
   cut(from: SoakHost, to: SoakHost): void {
     from.namespace.ip('neigh', 'replace', to.address, 'lladdr', NOBODY, 'nud', 'permanent', 'dev', 'wire');
   }

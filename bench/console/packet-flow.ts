@@ -10,6 +10,7 @@ import { spray } from '../traffic/spray.js';
 
 const SINGLE_PACKETS = 100;
 const APART_MS = 50;
+const KEYS_APART_MS = 100;
 const RATE = 50_000;
 const SECONDS = 10;
 const SETTLE_MS = 2000;
@@ -41,6 +42,25 @@ const WATCH_FRAMES = `(() => {
   requestAnimationFrame(look);
 })()`;
 
+/** Remembers how long each key took until the frame in which the list shows another packet as chosen. */
+const WATCH_KEYS = `(() => {
+  const delays = (globalThis.keyDelays = []);
+  let pressed;
+  const grid = document.querySelector('[role=grid]');
+  grid.addEventListener('keydown', ({ timeStamp }) => (pressed = timeStamp), true);
+  new MutationObserver(() => {
+    const at = pressed;
+    pressed = undefined;
+    if (at === undefined) return;
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port2.onmessage = () => delays.push(performance.now() - at);
+      port1.postMessage(0);
+    });
+  }).observe(grid, { attributes: true, attributeFilter: ['aria-activedescendant'] });
+  grid.focus();
+})()`;
+
 const wallMs = (): number => performance.timeOrigin + performance.now();
 
 export async function packetFlow(page: Page, url: string): Promise<Figure[]> {
@@ -59,10 +79,12 @@ export async function packetFlow(page: Page, url: string): Promise<Figure[]> {
     return forward + backward;
   };
   const before = await passed();
-  await spray({
+  const sprayed = spray({
     ...{ rate: RATE, segments: 1, seconds: SECONDS, size, header },
     ...{ localPort: lab.peerPort, toPorts: lab.links.map(({ entry }) => entry) },
   });
+  const keys = await delaysOfKeys(page);
+  await sprayed;
   const frames = (await passed()) - before;
   const { held, lost } = await settled(page);
   const gaps = (await page.evaluate('globalThis.frameGaps')) as number[];
@@ -72,6 +94,13 @@ export async function packetFlow(page: Page, url: string): Promise<Figure[]> {
     figure(`packets of ${RATE}/s that passed the link`, '1/s', [frames / SECONDS]),
     figure('of these, lost by the server, as it says', 'packets', [lost], 'at most 0'),
     figure('of these, lost between the stream and the ring', 'packets', [frames - held - lost], 'at most 0'),
+    figure('meanwhile, from a key to the packet that it chooses, p50', 'ms', [median(keys)], 'at most 100'),
+    figure(
+      'meanwhile, from a key to the packet that it chooses, p99',
+      'ms',
+      [quantile(keys, 0.99)],
+      'at most 100',
+    ),
     figure('meanwhile, from frame to frame of the page, p99', 'ms', [quantile(gaps, 0.99)], 'at most 100'),
   ];
 }
@@ -84,6 +113,20 @@ async function openPackets(page: Page, url: string, project: string): Promise<vo
     .getByRole('main')
     .getByText(/● live/)
     .waitFor();
+}
+
+/** Chooses one packet and the other, while they pass. */
+async function delaysOfKeys(page: Page): Promise<number[]> {
+  await page.getByRole('gridcell').first().waitFor();
+  await page.evaluate(WATCH_KEYS);
+  const presses = ((SECONDS - 2) * 1000) / KEYS_APART_MS;
+  for (let press = 0; press < presses; press++) {
+    await page.keyboard.press(press % 2 === 0 ? 'ArrowUp' : 'ArrowDown');
+    await rest(KEYS_APART_MS);
+  }
+  const delays = (await page.evaluate('globalThis.keyDelays')) as number[];
+  if (delays.length < presses / 2) throw new Error(`${delays.length} of ${presses} keys were seen`);
+  return delays;
 }
 
 interface Counts {

@@ -110,6 +110,7 @@ export class Snapshots {
 
   /** Begins to delete snapshots; the result are those that were deleted. */
   prune(project: Project, { keep = 0, olderThan = 0 }: PruneLimits): BegunJob<Snapshot[]> {
+    checkOpen(project);
     return this.#begin(project, 'snapshot.delete', 'older ones', async () => {
       const listed = await this.#listed(project);
       const before = Date.now() / 1000 - olderThan;
@@ -204,6 +205,7 @@ export class Snapshots {
   /** Begins to give the node the content that it has in the snapshot; it runs as it did then. The result is its text. */
   async restoreNode(project: Project, id: string, nodeId: string): Promise<BegunJob<string>> {
     const { name } = (await this.find(project, id)).snapshot;
+    checkOpen(project);
     return this.#begin(project, 'snapshot.restore', name, async ({ progress }, { root, workFolder }) => {
       const listed = await this.find(project, id);
       const input = { root, listed, workFolder, nodeId, progress: progress.memory };
@@ -260,13 +262,9 @@ export class Snapshots {
     subject: string,
     work: (job: Job, place: JobPlace) => Promise<Result>,
   ): BegunJob<Result> {
-    const check = (): void => {
-      if (kind !== 'snapshot.verify') checkOpen(project);
-    };
-    check();
     return this.#options.jobs.begin(project, kind, subject, async (job) => {
       // It may have been closed while the job waited.
-      check();
+      if (kind !== 'snapshot.verify') checkOpen(project);
       const place = jobPlace(this.#options.notes, project.place.folder, job.id);
       try {
         return await work(job, place);

@@ -4,7 +4,7 @@ import { soak } from '../../support/farm-soak/runner.js';
 import { lackForFarm } from '../../support/farm-soak/farm.js';
 import { testSeed } from '../../support/random.js';
 
-const SEEDS = 3;
+const SEEDS = 2;
 const skip = lackForFarm();
 const first = testSeed(1);
 

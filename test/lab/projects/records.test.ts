@@ -50,6 +50,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
     { key: entityKey('p', 'directed', 'd'), value: record(3) },
     { key: entityKey('p', 'capture', 'd'), value: record(4) },
     { key: entityKey('p', 'lab_file', 'p'), value: record(5) },
+    { key: entityKey('p', 'visited', 'b'), value: record(6) },
     { key: fileKey('p'), value: file },
     { key: projectKey('p'), value: project },
     { key: versionKey('p'), value: 5 },
@@ -66,6 +67,7 @@ void t.test('records are sorted out by kind, in creation order', (t) => {
       directed: [record(3)],
       capture: [record(4)],
       lab_file: [record(5)],
+      visited: [record(6)],
     },
   });
   t.end();

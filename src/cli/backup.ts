@@ -61,7 +61,7 @@ const LIST = z.object({
   failure: z.string().nullable(),
 });
 const BEGUN = z.object({ backup_id: z.string() });
-const ENDED = z.array(z.object({ job_id: z.string(), outcome: z.string(), reason: z.string().optional() }));
+const JOBS = z.array(z.object({ job_id: z.string(), reason: z.string().optional() }));
 const BEGUN_JOB = z.object({ job_id: z.string() });
 
 type List = z.output<typeof LIST>;
@@ -130,14 +130,15 @@ async function created(server: Server, isQuiet: boolean, extras: string): Promis
 
 /** Returns when the backup is gone. */
 async function deleted(server: Server, id: string): Promise<void> {
-  const { job_id: jobId } = BEGUN_JOB.parse(await server.json('DELETE', `${PATH}/${id}`));
-  for (;;) {
-    const ended = ENDED.parse(await server.json('GET', '/v2/jobs/ended'));
-    const job = ended.find((one) => one.job_id === jobId);
-    if (job?.outcome === 'failed') throw new CommandError(job.reason ?? `the backup ${id} is not deleted`);
-    if (job !== undefined) return;
-    await delay(LOOK_MS);
-  }
+  const { data } = BEGUN_JOB.safeParse(await server.json('DELETE', `${PATH}/${id}`));
+  // A server of an earlier version answers when all is done, and names no job.
+  if (data === undefined) return;
+  const jobIn = async (path: string): Promise<z.infer<typeof JOBS>[number] | undefined> =>
+    JOBS.parse(await server.json('GET', path)).find((one) => one.job_id === data.job_id);
+  while ((await jobIn('/v2/jobs')) !== undefined) await delay(LOOK_MS);
+  const { backups, damaged } = await listOf(server);
+  if (![...damaged, ...backups.map((one) => one.backup_id)].includes(id)) return;
+  throw new CommandError((await jobIn('/v2/jobs/ended'))?.reason ?? `the backup ${id} is not deleted`);
 }
 
 async function verified(server: Server, id: string, isQuiet: boolean): Promise<number> {

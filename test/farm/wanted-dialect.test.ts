@@ -55,6 +55,7 @@ function dialectOf({ ask }: FakeCompute, right: RunRight, spoken = DIALECT): Wan
     ...{
       name: () => 'lab',
       computeName: () => 'there',
+      endThere: () => Promise.resolve(),
       pushImage: () => Promise.resolve(false),
       spoken: () => spoken,
     },

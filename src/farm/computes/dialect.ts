@@ -63,8 +63,6 @@ export interface Dialect {
   hasLost(linkId: string): boolean;
   /** Lets go of the ends of all links that are not wanted. */
   keepLinks(isWanted: (linkId: string) => boolean): void;
-  /** The epoch of this life of the project, as the compute was told; 0 when it was not. */
-  readonly epoch: number;
   /** Ends the project there. */
   end(how: RunEnd): Promise<void>;
 }
@@ -78,6 +76,8 @@ export interface DialectOptions {
   /** The number of the dialect between Wirefarms in which both speak; 0 for a compute of GNS3. */
   readonly spoken: () => number;
   readonly ask: Ask;
+  /** Ends this life of the project there, now or when the compute is connected, unless another life has spoken there meanwhile. */
+  readonly endThere: (epoch: number, how: RunEnd) => Promise<void>;
   /** Uploads an image of this server to the compute. Resolves with false when there is none. */
   readonly pushImage: (emulator: Emulator, name: string) => Promise<boolean>;
 }

@@ -14,7 +14,6 @@ const MOST_PUSHED = 16;
 const givenPort = z.object({ udp_port: z.int().min(1).max(65_535) });
 
 export class Gns3Dialect implements Dialect {
-  readonly epoch = 0;
   readonly nodesAtOnce = 1;
   readonly changesSwitches = false;
   readonly filtersOneWay = false;

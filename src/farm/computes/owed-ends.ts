@@ -1,10 +1,10 @@
 /**
- * Projects that have ended here while a Wirefarm that ran a part of them could not be told. It is told when it is
- * connected, unless another life of the project has spoken there meanwhile. They are forgotten with the server.
+ * The ends of projects at the Wirefarms that ran a part of them: each is told at once or, when it cannot be, as soon as it is
+ * connected, unless another life of the project has spoken there meanwhile. What is owed is forgotten with the server.
  */
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { Refusal } from '../../base/errors/errors.js';
+import { isRefusal, Refusal } from '../../base/errors/errors.js';
 import type { RunEnd } from '../../lab/lab-run.js';
 import type { ComputeCall } from '../../lab/other-computes.js';
 
@@ -30,32 +30,38 @@ export class OwedEnds {
     this.#log = log;
   }
 
-  add(computeId: string, projectId: string, end: OwedEnd): void {
+  /** Ends a project there, now or when the compute is connected. Resolves when it has been tried. */
+  async end(computeId: string, projectId: string, end: OwedEnd): Promise<void> {
     const owed = this.#owed.get(computeId) ?? new Map<string, OwedEnd>();
     this.#owed.set(computeId, owed.set(projectId, end));
     const [oldest] = owed.keys();
     if (owed.size > MOST_OF_A_COMPUTE && oldest !== undefined) owed.delete(oldest);
-    void this.tell(computeId);
+    await this.#try(computeId, projectId, end);
   }
 
   forget(computeId: string): void {
     this.#owed.delete(computeId);
   }
 
-  /** Tells a compute of all that it is owed. What it does not answer is owed still. */
-  async tell(computeId: string): Promise<void> {
-    const owed = this.#owed.get(computeId);
-    for (const [projectId, end] of [...(owed ?? [])]) {
-      try {
-        await this.#tell(computeId, projectId, end);
-        if (owed?.get(projectId) === end) owed.delete(projectId);
-      } catch (error) {
-        this.#log.info(
-          { err: error, compute: computeId, project: projectId },
-          'a project does not end there yet',
-        );
-        return;
-      }
+  /** Tells a compute that is connected of all that it is owed. */
+  async connected(computeId: string): Promise<void> {
+    for (const [projectId, end] of [...(this.#owed.get(computeId) ?? [])])
+      if (!(await this.#try(computeId, projectId, end))) return;
+  }
+
+  /** Resolves with whether there is a connection. What the compute does not do is owed still. */
+  async #try(computeId: string, projectId: string, end: OwedEnd): Promise<boolean> {
+    try {
+      await this.#tell(computeId, projectId, end);
+      const owed = this.#owed.get(computeId);
+      if (owed?.get(projectId) === end) owed.delete(projectId);
+      return true;
+    } catch (error) {
+      this.#log.info(
+        { err: error, compute: computeId, project: projectId },
+        'a project does not end there yet',
+      );
+      return !isRefusal(error, 'compute_not_connected');
     }
   }
 

@@ -249,7 +249,7 @@ export class RemoteComputes implements OtherComputes {
         // The hosts of its links may be unknown there again, and links need them.
         void this.#hosts.connected(id).then(() => {
           for (const follower of followers()) follower.connected();
-          void this.owedEnds.tell(id);
+          void this.owedEnds.connected(id);
         });
       },
       disconnected: (reason) => {

@@ -223,21 +223,8 @@ export class RemotePart {
     clearTimeout(this.#stopping);
     clearTimeout(this.#later);
     await this.settled();
-    const dialect = this.#dialect;
-    const { computeId, computes, projectId, right } = this.#options;
     // A server that has lost the project leaves what runs to the next owner.
-    const isOurs = right.holds();
-    if (dialect === undefined || (await this.#hasEnded(dialect, how))) return;
-    if (isOurs && dialect.epoch > 0)
-      computes.owedEnds.add(computeId, projectId, { epoch: dialect.epoch, how });
-  }
-
-  async #hasEnded(dialect: Dialect, how: RunEnd): Promise<boolean> {
-    if (!this.#isConnected) return false;
-    return dialect.end(how).then(
-      () => true,
-      () => false,
-    );
+    if (this.#options.right.holds()) await this.#dialect?.end(how).catch(() => undefined);
   }
 
   get #isConnected(): boolean {
@@ -282,6 +269,7 @@ export class RemotePart {
     return new Spoken({
       ...{ projectId, right, ask: this.ask },
       pushImage: (emulator, image) => computes.pushImage(computeId, emulator, image),
+      endThere: (epoch, how) => computes.owedEnds.end(computeId, projectId, { epoch, how }),
       name: () => ownerOf()?.name ?? projectId,
       computeName: () => this.computeName,
       spoken: () => this.spoken,

@@ -168,17 +168,8 @@ export class WantedDialect implements Dialect {
     if (gone.length > 0) void this.#flush().catch(() => undefined);
   }
 
-  get epoch(): number {
-    return this.#epoch;
-  }
-
-  /** A project that another controller has taken over goes on. */
   async end(how: RunEnd): Promise<void> {
-    const { ask, projectId } = this.#options;
-    const found = await this.#look();
-    if (found === undefined || found.epoch !== this.#epoch) return;
-    if (how === 'removed') await ask('DELETE', `/projects/${projectId}`);
-    else await ask('POST', `/projects/${projectId}/close`);
+    if (this.#epoch > 0) await this.#options.endThere(this.#epoch, how);
   }
 
   /**
